@@ -1,0 +1,1 @@
+//! The agents and settings that every AG-UI demo server shares.
