@@ -1,1 +1,63 @@
 //! AG-UI 1.0 for Rust: typed events, messages, input and capabilities; the strict producer and the tolerant consumer.
+
+#[macro_use]
+mod shape;
+
+mod capabilities;
+mod content;
+mod error;
+mod event;
+mod id;
+mod input;
+mod message;
+mod metadata;
+mod outcome;
+pub mod patch;
+mod role;
+#[cfg(feature = "schemars")]
+pub mod schema;
+mod tool;
+mod usage;
+mod version;
+
+pub use capabilities::{
+    AgentCapabilities, ExecutionCapabilities, HumanInTheLoopCapabilities, IdentityCapabilities,
+    MultiAgentCapabilities, MultimodalCapabilities, MultimodalInputCapabilities,
+    MultimodalOutputCapabilities, OutputCapabilities, ReasoningCapabilities, StateCapabilities, SubagentInfo,
+    ToolsCapabilities, TransportCapabilities,
+};
+pub use content::{
+    AudioPart, Content, ContentPart, DataSource, DocumentPart, FileSource, ImagePart, PartSource, TextPart,
+    UrlSource, VideoPart,
+};
+pub use error::UnknownValue;
+pub use event::{
+    ActivityDeltaEvent, ActivitySnapshotEvent, CustomEvent, Event, EventType, MessagesSnapshotEvent,
+    RawEvent, ReasoningEncryptedValueEvent, ReasoningEncryptedValueSubtype, ReasoningEndEvent,
+    ReasoningMessageChunkEvent, ReasoningMessageContentEvent, ReasoningMessageEndEvent,
+    ReasoningMessageStartEvent, ReasoningStartEvent, RunErrorEvent, RunFinishedEvent, RunStartedEvent,
+    StateDeltaEvent, StateSnapshotEvent, StepFinishedEvent, StepStartedEvent, SubagentErrorEvent,
+    SubagentFinishedEvent, SubagentStartedEvent, TextMessageChunkEvent, TextMessageContentEvent,
+    TextMessageEndEvent, TextMessageStartEvent, ToolCallArgsEvent, ToolCallChunkEvent, ToolCallEndEvent,
+    ToolCallResultEvent, ToolCallStartEvent, ToolRole,
+};
+pub use id::{EntityId, InterruptId, MessageId, RunId, SubagentRunId, ThreadId, ToolCallId};
+pub use input::{Context, ResumeEntry, ResumeStatus, RunAgentInput};
+pub use message::{
+    ActivityMessage, AssistantMessage, DeveloperMessage, Message, ReasoningMessage, SystemMessage,
+    ToolMessage, UserMessage,
+};
+pub use metadata::{Metadata, MetadataNamespace};
+pub use outcome::{
+    Interrupt, Interrupts, InterruptsError, RunFinishedCancelledOutcome, RunFinishedInterruptOutcome,
+    RunFinishedOutcome, RunFinishedSuccessOutcome, SubagentFinishedOutcome, SubagentFinishedSuccessOutcome,
+    SubagentFinishedSuspendedOutcome,
+};
+pub use patch::{JsonPatchOperation, JsonPointer};
+pub use role::{Role, TextMessageRole};
+pub use tool::{FunctionCall, Tool, ToolCall};
+pub use usage::TokenUsage;
+pub use version::{PROTOCOL_VERSION, VersionRelation};
+
+/// A JSON object whose members nobody describes.
+pub type JsonObject = serde_json::Map<String, serde_json::Value>;
