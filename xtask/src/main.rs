@@ -1,2 +1,73 @@
-//! Development tasks of the workspace.
-fn main() {}
+//! Development tasks of the workspace, as `cargo xtask COMMAND`.
+//!
+//! One module per command; this file only reads the command line and picks one. A command reports what it found by its
+//! exit code: 0 nothing to complain about, 1 complaints (all of them printed), 2 it could not do its work.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints")]
+
+mod ci;
+mod frames;
+#[expect(dead_code, reason = "agui-core does not generate its schema yet")]
+mod schema;
+mod tidy;
+mod validate;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::Context;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Development tasks of the AG-UI workspace")]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Judge the frames of a file by the AG-UI 1.0 schema.
+    Validate(validate::Args),
+    /// Check the rules of the repository that no compiler checks.
+    Tidy,
+    /// Run every check, as continuous integration does.
+    Ci(ci::Args),
+}
+
+fn main() -> ExitCode {
+    let outcome = match CommandLine::parse().command {
+        Command::Validate(args) => validate::run(&args),
+        Command::Tidy => tidy::run(),
+        Command::Ci(args) => ci::run(&args),
+    };
+    match outcome {
+        Ok(Verdict::Clean) => ExitCode::SUCCESS,
+        Ok(Verdict::Complaints) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// What a command that did its work has to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// Nothing to complain about.
+    Clean,
+    /// Complaints, which have been printed.
+    Complaints,
+}
+
+impl Verdict {
+    /// `Complaints` unless there are none.
+    fn of(complaints: usize) -> Self {
+        if complaints == 0 { Self::Clean } else { Self::Complaints }
+    }
+}
+
+/// The root of the workspace.
+fn workspace_root() -> anyhow::Result<PathBuf> {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.parent().map(PathBuf::from).context("xtask lies in a folder of the workspace")
+}
