@@ -6,7 +6,7 @@
 
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     sync::{LazyLock, OnceLock},
 };
 
@@ -116,6 +116,10 @@ impl Validator {
         for error in self.compiled(definition).iter_errors(value) {
             explain(&error, definition, &mut found);
         }
+        // A value of the wrong type is in no closed set either; saying so adds nothing.
+        let mistyped: HashSet<String> =
+            found.iter().filter(|found| found.keyword == "type").map(|found| found.pointer.clone()).collect();
+        found.retain(|found| found.keyword != "enum" || !mistyped.contains(&found.pointer));
         found
     }
 

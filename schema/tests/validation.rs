@@ -200,6 +200,10 @@ fn bounds_and_fixed_values_are_named() {
         [r#"/role: expected "reasoning", found "assistant" (ReasoningMessageStartEvent, const)"#]
     );
     assert_eq!(
+        event_lines(&json!({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": null})),
+        ["/role: expected string, found null (TextMessageStartEvent, type)"]
+    );
+    assert_eq!(
         event_lines(&json!({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "tool"})),
         [
             r#"/role: expected one of "developer", "system", "assistant", "user", found "tool" (TextMessageStartEvent, enum)"#

@@ -7,7 +7,6 @@
 
 mod ci;
 mod frames;
-#[expect(dead_code, reason = "agui-core does not generate its schema yet")]
 mod schema;
 mod tidy;
 mod validate;
@@ -26,6 +25,8 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Write the JSON Schema generated from the Rust types, or check it.
+    Schema(schema::Args),
     /// Judge the frames of a file by the AG-UI 1.0 schema.
     Validate(validate::Args),
     /// Check the rules of the repository that no compiler checks.
@@ -36,6 +37,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match CommandLine::parse().command {
+        Command::Schema(args) => schema::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Tidy => tidy::run(),
         Command::Ci(args) => ci::run(&args),

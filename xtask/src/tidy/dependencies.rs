@@ -67,7 +67,7 @@ pub(super) fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {
 /// One line per dependency: its name, a bar, its features.
 fn tree(root: &Path, package: &str) -> anyhow::Result<String> {
     let output = Command::new(cargo())
-        .args(["tree", "--package", package, "--edges", "normal", "--all-features", "--target", "all"])
+        .args(["tree", "--package", package, "--edges", "normal", "--all-features"])
         .args(["--prefix", "none", "--format", "{p}|{f}"])
         .current_dir(root)
         .stderr(Stdio::inherit())
