@@ -4,6 +4,7 @@
 mod shape;
 
 mod capabilities;
+pub mod chunk;
 mod content;
 mod error;
 mod event;
@@ -16,6 +17,7 @@ pub mod patch;
 mod role;
 #[cfg(feature = "schemars")]
 pub mod schema;
+pub mod sequence;
 mod tool;
 mod usage;
 mod version;
