@@ -14,6 +14,7 @@ mod message;
 mod metadata;
 mod outcome;
 pub mod patch;
+pub mod producer;
 mod role;
 #[cfg(feature = "schemars")]
 pub mod schema;
@@ -56,6 +57,9 @@ pub use outcome::{
     SubagentFinishedSuspendedOutcome,
 };
 pub use patch::{JsonPatchOperation, JsonPointer};
+pub use producer::{
+    DynRunHandler, Run, RunEnd, RunError, RunHandler, RunWriter, WriteError, handler_from_stream,
+};
 pub use role::{Role, TextMessageRole};
 pub use tool::{FunctionCall, Tool, ToolCall};
 pub use usage::TokenUsage;

@@ -1,10 +1,26 @@
 //! JSON Patch (RFC 6902) as the protocol uses it (`STATE-2` to `STATE-4`).
 //!
+//! Three things are done here: [`apply`] a patch to a document, all of it or nothing; [`diff`] two documents into a
+//! patch; write the patch of one change, with [`set`] and [`remove`], so that it fits what the reader holds.
+//!
 //! The operations are types of our own because members that RFC 6902 does not define have to be kept (`SHAPE-2`) and
-//! numbers compare by value.
+//! numbers compare by value. No patch is judged well-formed here: what is in a [`JsonPatchOperation`] already is.
+//! What the protocol makes of a patch that does not apply (a warning, the run goes on) is the consumer's affair.
 
+mod apply;
+mod build;
+mod diff;
+mod equal;
+mod error;
+mod operation;
+mod place;
 mod pointer;
 
+pub use apply::apply;
+pub use build::{remove, set};
+pub use diff::diff;
+pub use equal::equal;
+pub use error::{PatchError, PatchFailure};
 pub use pointer::{JsonPointer, JsonPointerError};
 
 use serde_json::Value;

@@ -55,6 +55,17 @@ impl JsonPointer {
         }
     }
 
+    /// Goes one step down, to a list position.
+    pub(super) fn push_position(&mut self, position: usize) {
+        self.0.push('/');
+        self.0.push_str(&position.to_string());
+    }
+
+    /// Goes back up to a pointer that was `length` bytes long.
+    pub(super) fn truncate(&mut self, length: usize) {
+        self.0.truncate(length);
+    }
+
     /// The pointer as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -67,21 +78,51 @@ impl JsonPointer {
 
     /// The member names and list positions, unescaped (`~1` before `~0`, as `STATE-2` has it).
     pub fn tokens(&self) -> impl DoubleEndedIterator<Item = Cow<'_, str>> {
-        let mut tokens = self.0.split('/');
-        tokens.next();
-        tokens.map(|token| {
-            if token.contains('~') {
-                Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
-            } else {
-                Cow::Borrowed(token)
-            }
-        })
+        tokens_of(&self.0)
+    }
+
+    /// The place above, as text, and the last step; `None` for the root.
+    pub(super) fn split_last(&self) -> Option<(&str, Cow<'_, str>)> {
+        self.0.rsplit_once('/').map(|(parent, token)| (parent, unescape(token)))
+    }
+
+    /// The pointer of the first `steps` steps; the whole pointer if it has no more.
+    pub(super) fn prefix(&self, steps: usize) -> Self {
+        let end = self.0.match_indices('/').nth(steps).map_or(self.0.len(), |(at, _)| at);
+        Self(self.0.get(..end).unwrap_or_default().to_owned())
+    }
+
+    /// How many steps the place lies below the root.
+    pub(super) fn depth(&self) -> usize {
+        self.0.bytes().filter(|byte| *byte == b'/').count()
+    }
+
+    /// Whether `other` lies inside the value that stands here.
+    ///
+    /// Comparing text is enough, because every token has exactly one escaped spelling.
+    pub(super) fn contains(&self, other: &Self) -> bool {
+        other.0.strip_prefix(&self.0).is_some_and(|rest| rest.starts_with('/'))
     }
 
     fn is_valid(text: &str) -> bool {
         let escapes = text.bytes().zip(text.bytes().skip(1).chain([0]));
         (text.is_empty() || text.starts_with('/'))
             && escapes.filter(|(byte, _)| *byte == b'~').all(|(_, next)| matches!(next, b'0' | b'1'))
+    }
+}
+
+/// The steps of a pointer's text, unescaped.
+pub(super) fn tokens_of(text: &str) -> impl DoubleEndedIterator<Item = Cow<'_, str>> {
+    let mut tokens = text.split('/');
+    tokens.next();
+    tokens.map(unescape)
+}
+
+fn unescape(token: &str) -> Cow<'_, str> {
+    if token.contains('~') {
+        Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
+    } else {
+        Cow::Borrowed(token)
     }
 }
 

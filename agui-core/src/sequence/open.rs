@@ -58,6 +58,10 @@ pub struct OpenItem {
 }
 
 impl OpenItem {
+    pub(crate) const fn new(kind: OpenKind, id: Arc<str>, owner: Option<SubagentRunId>) -> Self {
+        Self { kind, id, owner }
+    }
+
     /// The event that closes the item, attributed to its owner. A subagent ends with no outcome, which is success.
     pub fn close_event(&self) -> Event {
         let id = || Arc::clone(&self.id);

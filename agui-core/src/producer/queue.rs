@@ -1,0 +1,243 @@
+//! The queue between a handler and whoever reads its run, and the one lock around it.
+//!
+//! The writer and its queue sit behind one mutex, held for the length of one check and push and never across an
+//! await. A writer that meets a full queue waits for room without holding anything.
+
+use std::mem;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::sequence::OpenItem;
+use crate::{Event, RunAgentInput};
+
+use super::launch::CancelReason;
+use super::{EventSink, Extensions, RunSetup, RunWriter, SinkClosed, WriteError};
+
+/// How much a run may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use]
+pub struct RunLimits {
+    /// Events that wait for the reader before the handler does; 256 by default.
+    pub max_queued_events: usize,
+    /// Bytes, roughly, that wait for the reader before the handler does; 1 MiB by default. One event may go beyond it.
+    pub max_queued_bytes: usize,
+    /// Bytes one event may take as JSON; 10 MiB by default.
+    pub max_event_bytes: usize,
+}
+
+impl Default for RunLimits {
+    fn default() -> Self {
+        Self {
+            max_queued_events: 256,
+            max_queued_bytes: 1024 * 1024,
+            max_event_bytes: RunWriter::<Vec<Event>>::DEFAULT_MAX_EVENT_BYTES,
+        }
+    }
+}
+
+impl RunLimits {
+    /// Sets how many events wait for the reader before the handler does, at least one.
+    pub fn with_max_queued_events(mut self, events: usize) -> Self {
+        self.max_queued_events = events.max(1);
+        self
+    }
+
+    /// Sets how many bytes wait for the reader before the handler does.
+    pub const fn with_max_queued_bytes(mut self, bytes: usize) -> Self {
+        self.max_queued_bytes = bytes;
+        self
+    }
+
+    /// Sets how many bytes one event may take as JSON.
+    pub const fn with_max_event_bytes(mut self, bytes: usize) -> Self {
+        self.max_event_bytes = bytes;
+        self
+    }
+}
+
+/// What a run's handles, its reader and its driver share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    inner: Mutex<Inner>,
+    /// Told when the queue has room again.
+    space: Notify,
+    pub(super) input: Arc<RunAgentInput>,
+    pub(super) extensions: Extensions,
+    pub(super) cancelled: CancellationToken,
+}
+
+#[derive(Debug)]
+struct Inner {
+    writer: RunWriter<RunQueue>,
+    cancel_reason: Option<CancelReason>,
+}
+
+/// The sink of a [`Run`](super::Run): the events that wait for its reader.
+#[derive(Debug)]
+pub struct RunQueue {
+    events: Vec<Event>,
+    bytes: usize,
+    limits: RunLimits,
+    reader: Option<Waker>,
+    /// Whether a writer may be waiting for room.
+    contended: bool,
+}
+
+impl RunQueue {
+    const fn is_full(&self) -> bool {
+        self.events.len() >= self.limits.max_queued_events
+            || (self.bytes >= self.limits.max_queued_bytes && !self.events.is_empty())
+    }
+}
+
+impl EventSink for RunQueue {
+    fn send(&mut self, event: Event) -> Result<(), SinkClosed> {
+        self.send_sized(event, 0)
+    }
+
+    fn send_sized(&mut self, event: Event, bytes: usize) -> Result<(), SinkClosed> {
+        self.events.push(event);
+        self.bytes = self.bytes.saturating_add(bytes);
+        Ok(())
+    }
+}
+
+impl Shared {
+    pub(super) fn new(setup: RunSetup) -> Self {
+        let queue =
+            RunQueue { events: Vec::new(), bytes: 0, limits: setup.limits, reader: None, contended: false };
+        let input = Arc::new(setup.input);
+        let mut writer =
+            RunWriter::new(Arc::clone(&input), queue).with_max_event_bytes(setup.limits.max_event_bytes);
+        if setup.echo_input {
+            writer = writer.with_echoed_input();
+        }
+        Self {
+            inner: Mutex::new(Inner { writer, cancel_reason: None }),
+            space: Notify::new(),
+            input,
+            extensions: setup.extensions,
+            cancelled: CancellationToken::new(),
+        }
+    }
+
+    /// The lock. A panic under it can only come from an allocation failure; the writer is consistent at every step.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `write` as soon as the queue has room.
+    pub(super) async fn write<T>(
+        &self,
+        write: impl FnOnce(&mut RunWriter<RunQueue>) -> Result<T, WriteError>,
+    ) -> Result<T, WriteError> {
+        let mut write = Some(write);
+        loop {
+            let mut room = pin!(self.space.notified());
+            {
+                let mut inner = self.lock();
+                if inner.writer.is_over() {
+                    return Err(WriteError::Closed);
+                }
+                if !inner.writer.sink().is_full() {
+                    let Some(write) = write.take() else { return Err(WriteError::Closed) };
+                    let result = write(&mut inner.writer);
+                    wake_reader(inner);
+                    return result;
+                }
+                // Registered under the lock, so that room made from here on is not missed.
+                room.as_mut().enable();
+                inner.writer.sink_mut().contended = true;
+            }
+            room.await;
+        }
+    }
+
+    /// Runs `write` at once, whatever waits: for endings and for what costs no room.
+    pub(super) fn write_now<T>(&self, write: impl FnOnce(&mut RunWriter<RunQueue>) -> T) -> T {
+        let mut inner = self.lock();
+        let result = write(&mut inner.writer);
+        let over = inner.writer.is_over();
+        wake_reader(inner);
+        if over {
+            self.space.notify_waiters();
+        }
+        result
+    }
+
+    /// Looks at the writer.
+    pub(super) fn read<T>(&self, read: impl FnOnce(&mut RunWriter<RunQueue>) -> T) -> T {
+        read(&mut self.lock().writer)
+    }
+
+    /// Marks an item whose handle is gone.
+    pub(super) fn release(&self, item: OpenItem) {
+        self.lock().writer.release(item);
+    }
+
+    /// Moves everything that waits into `buffer`; false once the run is over and nothing waits any more.
+    pub(super) fn poll_take(&self, cx: &Context<'_>, buffer: &mut Vec<Event>) -> Poll<bool> {
+        let mut inner = self.lock();
+        let over = inner.writer.is_over();
+        let queue = inner.writer.sink_mut();
+        if queue.events.is_empty() {
+            if over {
+                return Poll::Ready(false);
+            }
+            match &mut queue.reader {
+                Some(waker) => waker.clone_from(cx.waker()),
+                none => *none = Some(cx.waker().clone()),
+            }
+            return Poll::Pending;
+        }
+        if buffer.is_empty() {
+            mem::swap(buffer, &mut queue.events);
+        } else {
+            buffer.append(&mut queue.events);
+        }
+        queue.bytes = 0;
+        let contended = mem::take(&mut queue.contended);
+        drop(inner);
+        if contended {
+            self.space.notify_waiters();
+        }
+        Poll::Ready(true)
+    }
+
+    /// Ends the run without an ending: what waits is dropped, what is written from now on is refused.
+    pub(super) fn close(&self) {
+        let mut inner = self.lock();
+        inner.writer.close();
+        let queue = inner.writer.sink_mut();
+        let dropped = mem::take(&mut queue.events);
+        queue.bytes = 0;
+        wake_reader(inner);
+        self.space.notify_waiters();
+        drop(dropped);
+    }
+
+    pub(super) fn cancel(&self, reason: CancelReason) {
+        self.lock().cancel_reason.get_or_insert(reason);
+        self.cancelled.cancel();
+    }
+
+    pub(super) fn cancel_reason(&self) -> Option<CancelReason> {
+        self.lock().cancel_reason
+    }
+}
+
+/// Wakes the reader if there is something for it, after the lock is gone.
+fn wake_reader(mut inner: MutexGuard<'_, Inner>) {
+    let over = inner.writer.is_over();
+    let queue = inner.writer.sink_mut();
+    let waker = if over || !queue.events.is_empty() { queue.reader.take() } else { None };
+    drop(inner);
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}

@@ -1,0 +1,68 @@
+//! How much an event takes, for the limits on one event and on the queue.
+
+use std::io;
+
+use serde_json::Value;
+
+use crate::{Event, JsonObject};
+
+/// What an event takes beside its texts: names of members, punctuation, ids of usual length.
+const FRAME: usize = 160;
+
+/// About how many bytes an event takes before escaping. Never less than its texts; cheap for the events that come by
+/// the thousand, and one walk over the values of a snapshot.
+pub(super) fn hint(event: &Event) -> usize {
+    let extra = event.metadata().map_or(0, |metadata| object(metadata))
+        + event.raw_event().map_or(0, value)
+        + event.subagent_run_id().map_or(0, |id| id.as_str().len());
+    let own = match event {
+        Event::TextMessageContent(event) => event.delta.len() + event.message_id.as_str().len(),
+        Event::ToolCallArgs(event) => event.delta.len() + event.tool_call_id.as_str().len(),
+        Event::ReasoningMessageContent(event) => event.delta.len() + event.message_id.as_str().len(),
+        Event::StateSnapshot(event) => value(&event.snapshot),
+        Event::Custom(event) => event.name.len() + value(&event.value),
+        Event::Raw(event) => value(&event.event) + event.source.as_ref().map_or(0, String::len),
+        Event::TextMessageEnd(event) => event.message_id.as_str().len(),
+        Event::ToolCallEnd(event) => event.tool_call_id.as_str().len(),
+        // Everything else is rare; what it takes exactly is its own upper bound.
+        other => return encoded_len(other),
+    };
+    FRAME + own + extra
+}
+
+/// How many bytes an event takes as JSON.
+pub(super) fn encoded_len(event: &Event) -> usize {
+    let mut counter = Counter(0);
+    match serde_json::to_writer(&mut counter, event) {
+        Ok(()) => counter.0,
+        // Events are made of strings, numbers and trees of them; there is nothing in them that has no JSON.
+        Err(_) => usize::MAX,
+    }
+}
+
+fn value(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 6,
+        Value::Number(_) => 26,
+        Value::String(text) => text.len() + 3,
+        Value::Array(items) => items.iter().map(self::value).sum::<usize>() + 3,
+        Value::Object(members) => object(members),
+    }
+}
+
+fn object(members: &JsonObject) -> usize {
+    members.iter().map(|(key, member)| key.len() + 4 + value(member)).sum::<usize>() + 3
+}
+
+struct Counter(usize);
+
+impl io::Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
