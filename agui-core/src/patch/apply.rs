@@ -75,8 +75,8 @@ enum Undo<'p> {
 enum Seat {
     /// At a position of a list, or of an object that keeps an order.
     Position(usize),
-    /// In an object without an order of ours. serde_json's feature may still be on, by the will of another crate in
-    /// the build: then the member that stood last, if it was not the value's own, has taken the seat.
+    /// In an object without an order of ours. The feature of `serde_json` may still be on, by the will of another
+    /// crate in the build: then the member that stood last, if it was not the value's own, has taken the seat.
     #[cfg(not(feature = "preserve_order"))]
     TakenBy(Option<String>),
 }

@@ -92,7 +92,7 @@ impl<'v> Diff<'v> {
 
     fn objects(&mut self, from: &'v JsonObject, to: &'v JsonObject) -> usize {
         for name in from.keys().filter(|name| !to.contains_key(*name)) {
-            self.below(name, |diff| diff.remove());
+            self.below(name, Self::remove);
         }
         to.iter()
             .map(|(name, new)| {
@@ -116,7 +116,7 @@ impl<'v> Diff<'v> {
         }
         // From the end, so that the positions before it stay what they are.
         for position in (to_end.max(prefix)..from_end).rev() {
-            self.at(position, |diff| diff.remove());
+            self.at(position, Self::remove);
         }
         for (position, new) in to.iter().enumerate().take(to_end).skip(from_end) {
             total += self.at(position, |diff| diff.add(new));

@@ -1,6 +1,7 @@
 //! Why a patch does not apply.
 //!
-//! An error names the operation and the place, never a value of the document: those belong to the application and may be secret.
+//! An error names the operation and the place, never a value of the document: those belong to the application and
+//! may be secret.
 
 use std::fmt::{self, Write as _};
 
@@ -20,7 +21,10 @@ const SHOWN: usize = 120;
 /// let patch = [JsonPatchOperation::replace("/no/such".parse()?, 1)];
 /// let error = apply(&mut state, &patch).unwrap_err();
 /// assert_eq!((error.index(), error.failure()), (0, PatchFailure::PathNotFound));
-/// assert_eq!(error.to_string(), "operation 0 (replace) does not apply at \"/no/such\": the path leads nowhere (STATE-3)");
+/// assert_eq!(
+///     error.to_string(),
+///     r#"operation 0 (replace) does not apply at "/no/such": the path leads nowhere (STATE-3)"#,
+/// );
 /// # Ok::<(), agui_core::patch::JsonPointerError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
