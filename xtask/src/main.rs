@@ -7,6 +7,7 @@
 
 mod ci;
 mod frames;
+mod interop;
 #[expect(dead_code, reason = "agui-core does not generate its schema yet")]
 mod schema;
 mod tidy;
@@ -28,6 +29,8 @@ struct CommandLine {
 enum Command {
     /// Judge the frames of a file by the AG-UI 1.0 schema.
     Validate(validate::Args),
+    /// Run published clients against the demo server.
+    Interop(interop::Args),
     /// Check the rules of the repository that no compiler checks.
     Tidy,
     /// Run every check, as continuous integration does.
@@ -37,6 +40,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match CommandLine::parse().command {
         Command::Validate(args) => validate::run(&args),
+        Command::Interop(args) => interop::run(&args),
         Command::Tidy => tidy::run(),
         Command::Ci(args) => ci::run(&args),
     };
