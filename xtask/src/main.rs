@@ -7,6 +7,7 @@
 
 mod ci;
 mod frames;
+mod interop;
 mod schema;
 mod tidy;
 mod validate;
@@ -29,6 +30,8 @@ enum Command {
     Schema(schema::Args),
     /// Judge the frames of a file by the AG-UI 1.0 schema.
     Validate(validate::Args),
+    /// Run published clients against the demo server.
+    Interop(interop::Args),
     /// Check the rules of the repository that no compiler checks.
     Tidy,
     /// Run every check, as continuous integration does.
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
     let outcome = match CommandLine::parse().command {
         Command::Schema(args) => schema::run(&args),
         Command::Validate(args) => validate::run(&args),
+        Command::Interop(args) => interop::run(&args),
         Command::Tidy => tidy::run(),
         Command::Ci(args) => ci::run(&args),
     };

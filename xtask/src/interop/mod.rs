@@ -1,0 +1,234 @@
+//! `cargo xtask interop`: published clients against the demo server, over a real socket.
+//!
+//! Starts the demo server of a binding, runs the suites of `xtask/interop` against it, and judges every frame they
+//! captured by the vendored schema. What is installed comes by name and exact version from the registries of npm and Python, into
+//! `xtask/interop/node_modules` and a virtual environment in the target folder, and only when it is not there yet. All
+//! suites run even if one fails. Nothing here knows the protocol: the expectations live in `xtask/interop/cases`.
+
+mod demo;
+mod tools;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use agui_schema::Validator;
+use anyhow::{Context, bail, ensure};
+
+use crate::{Verdict, frames, workspace_root};
+use demo::Demo;
+
+/// The command's options.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The binding whose demo server is built and started.
+    #[arg(long, value_enum, default_value_t = Adapter::Axum)]
+    adapter: Adapter,
+    /// Use the demo server that already runs here. How it was configured is read from `AGUI_TOKEN`,
+    /// `AGUI_KEEPALIVE_MS` and `AGUI_BODY_LIMIT`; without them it is taken to have the demo's defaults.
+    #[arg(long, conflicts_with = "adapter")]
+    url: Option<String>,
+}
+
+/// The bindings that ship a demo server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Adapter {
+    Axum,
+    Actix,
+    Warp,
+}
+
+impl Adapter {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Axum => "axum",
+            Self::Actix => "actix",
+            Self::Warp => "warp",
+        }
+    }
+}
+
+/// Runs every suite; complaints are the failures they printed.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Verdict> {
+    let root = workspace_root()?;
+    let target = target_dir(&root);
+    let suites = root.join("xtask/interop");
+    tools::install_node_packages(&suites)?;
+    let python = tools::install_python_packages(&suites, &target)?;
+
+    let (name, demo) = if args.url.is_some() {
+        ("url", None)
+    } else {
+        (args.adapter.name(), Some(Demo::start(&root, args.adapter.name())?))
+    };
+    let captures = target.join("interop").join(name);
+    empty(&captures)?;
+    let mut environment = demo.as_ref().map(Demo::environment).unwrap_or_default();
+    if let Some(url) = &args.url {
+        environment.push(("AGUI_URL", url.clone()));
+    }
+
+    let mut complaints = 0;
+    let mut note = |suite: &str, clean: bool| {
+        if !clean {
+            eprintln!("interop: {suite} failed");
+            complaints += 1;
+        }
+    };
+    println!("==> clients from npm");
+    let mut clients = Command::new("node");
+    clients.args(["--test", "--test-reporter=spec"]).args(node_suites(&suites)?);
+    clients.envs(environment).env("AGUI_CAPTURE_DIR", &captures);
+    // Would silence the warnings that the suite listens for.
+    clients.env_remove("SUPPRESS_TRANSFORMATION_WARNINGS").current_dir(&suites);
+    note("a client from npm", passes(&mut clients)?);
+    if let Some(demo) = demo {
+        note("the demo server", demo.stop()?);
+    }
+
+    println!("==> captured frames, by the Python models");
+    let mut models = Command::new(python);
+    models.arg("python/test_frames.py").env("AGUI_CAPTURE_DIR", &captures).current_dir(&suites);
+    note("a frame before the Python models", passes(&mut models)?);
+
+    println!("==> captured frames, by the vendored schema");
+    let report = judge(&captures)?;
+    for line in &report.lines {
+        println!("{line}");
+    }
+    println!("{} streams, {} frames, {} violations", report.streams, report.frames, report.lines.len());
+    note("a frame before the schema", report.lines.is_empty());
+    Ok(Verdict::of(complaints))
+}
+
+/// What the schema says about the captured frames.
+#[derive(Debug, Default, PartialEq)]
+struct Report {
+    streams: usize,
+    frames: usize,
+    lines: Vec<String>,
+}
+
+fn judge(captures: &Path) -> anyhow::Result<Report> {
+    let mut report = Report::default();
+    for file in files(captures, ".ndjson")? {
+        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        report.streams += 1;
+        for (index, frame) in frames::ndjson(&text).iter().enumerate() {
+            report.frames += 1;
+            let violations = Validator::shared().event(frame).err();
+            report.lines.extend(
+                violations
+                    .iter()
+                    .flatten()
+                    .map(|violation| format!("{} frame {}: {violation}", file.display(), index + 1)),
+            );
+        }
+    }
+    // An empty folder passes every check; it means that the suite did not capture.
+    ensure!(report.frames > 0, "no frames were captured in {}", captures.display());
+    Ok(report)
+}
+
+/// The test files by name: what `node --test` makes of a folder differs between its versions.
+fn node_suites(suites: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let found = files(&suites.join("tests"), ".test.mjs")?;
+    ensure!(!found.is_empty(), "no suites in {}", suites.display());
+    Ok(found)
+}
+
+/// The files of a folder with this ending, in the order of their names.
+fn files(folder: &Path, ending: &str) -> anyhow::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        if path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ending)) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Makes an empty folder, whatever was there before.
+fn empty(folder: &Path) -> anyhow::Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+    }
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))
+}
+
+/// Where cargo builds, unless its configuration file says otherwise.
+fn target_dir(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder))
+}
+
+/// Runs a command with its output on ours.
+fn passes(command: &mut Command) -> anyhow::Result<bool> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let status = command.status().with_context(|| format!("cannot start {program}"))?;
+    Ok(status.success())
+}
+
+/// Runs a command that has to succeed.
+fn must_pass(command: &mut Command) -> anyhow::Result<()> {
+    if !passes(command)? {
+        bail!("{command:?} failed");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    /// A folder of its own for a test, below the one cargo builds in.
+    fn folder(name: &str) -> PathBuf {
+        let folder = target_dir(&workspace_root().unwrap()).join("interop-tests").join(name);
+        empty(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn the_binding_is_axum_unless_another_is_named() {
+        let args = |line: &[&str]| Line::try_parse_from(line).map(|line| line.args);
+        assert_eq!(args(&["interop"]).unwrap().adapter, Adapter::Axum);
+        assert_eq!(args(&["interop", "--adapter", "warp"]).unwrap().adapter, Adapter::Warp);
+        assert!(args(&["interop", "--adapter", "rocket"]).is_err());
+        assert!(args(&["interop", "--adapter", "warp", "--url", "http://127.0.0.1:1"]).is_err());
+    }
+
+    #[test]
+    fn a_captured_frame_that_breaks_the_schema_is_named_with_its_file() {
+        let captures = folder("judge");
+        let lines = "{\"type\":\"STEP_STARTED\",\"stepName\":\"s\"}\n{\"type\":\"STEP_STARTED\"}\n";
+        fs::write(captures.join("b.ndjson"), lines).unwrap();
+        fs::write(captures.join("ignored.txt"), "no frame").unwrap();
+        let report = judge(&captures).unwrap();
+        assert_eq!((report.streams, report.frames), (1, 2));
+        assert_eq!(report.lines.len(), 1);
+        assert!(report.lines[0].contains("b.ndjson frame 2: "), "{:?}", report.lines);
+    }
+
+    #[test]
+    fn no_captured_frame_at_all_is_an_error() {
+        assert!(judge(&folder("nothing")).is_err());
+    }
+
+    #[test]
+    fn the_suites_of_the_repository_are_found() {
+        let suites = node_suites(&workspace_root().unwrap().join("xtask/interop")).unwrap();
+        assert!(suites.iter().any(|file| file.ends_with("client-0.0.59.test.mjs")), "{suites:?}");
+    }
+}
