@@ -1,5 +1,12 @@
 //! The order of events, rule by rule, under both policies.
 
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "helpers of tests, which fail where the sequence is not what the test says"
+)]
+
 use agui_core::sequence::{Notice, OpenKind, Policy, Sequence, SequenceError};
 use agui_core::{Event, Message, RunAgentInput, SubagentRunId};
 
@@ -456,6 +463,9 @@ fn a_snapshot_says_who_owns_its_messages_and_their_calls() {
 fn a_snapshot_puts_the_owner_of_an_open_item_right() {
     accepted(&[START, TEXT, SNAPSHOT_RED, DELTA_RED, TEXT_END]);
     refused("SUB-3", &["\"m\""], &[START, TEXT_BLUE, SNAPSHOT_RED, DELTA_BLUE]);
+    let args = r#"{"type":"TOOL_CALL_ARGS","toolCallId":"c","delta":"{","subagentRunId":"red"}"#;
+    accepted(&[START, CALL, SNAPSHOT_RED, args, CALL_END]);
+    refused("SUB-3", &["\"c\""], &[START, CALL, args]);
 }
 
 #[test]

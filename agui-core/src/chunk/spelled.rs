@@ -4,7 +4,7 @@ use super::ChunkExpander;
 use super::lanes::{Stream, What};
 use super::plan::{self, Act};
 use crate::sequence::{OpenEntry, Policy, Sequence, SequenceError};
-use crate::{Event, EventType, MessageId, RunAgentInput, ToolCallId};
+use crate::{Event, EventType, MessageId, RunAgentInput, SubagentRunId, ToolCallId};
 
 /// A [`Sequence`] that takes events in either spelling, by reference.
 ///
@@ -63,7 +63,16 @@ impl SpelledSequence {
     /// The events that close everything that was opened by an event of its own, the item opened last first. What
     /// chunks build takes no END (`CHUNK-6`).
     pub fn close_events(&self) -> Vec<Event> {
-        let mut events = self.sequence.close_events();
+        self.without_built(self.sequence.close_events())
+    }
+
+    /// Of [`close_events`](Self::close_events), those of one owner and of the active subagents below it; see
+    /// [`Sequence::close_events_of`].
+    pub fn close_events_of(&self, owner: Option<&SubagentRunId>) -> Vec<Event> {
+        self.without_built(self.sequence.close_events_of(owner))
+    }
+
+    fn without_built(&self, mut events: Vec<Event>) -> Vec<Event> {
         if !self.expander.is_idle() {
             events.retain(|event| !self.expander.plan(event).is_ok_and(|plan| plan.mixes));
         }

@@ -376,6 +376,7 @@ fn entry<K: Clone>(id: &K, seq: u64, tag: Option<&SubagentRunId>, established: O
 }
 
 /// Whether an item is open and the event's tag agrees with its owner.
+#[inline]
 fn continues<K: Clone + Eq + Hash + AsRef<str>>(
     set: &mut OpenSet<K>,
     id: &K,

@@ -163,14 +163,24 @@ impl Sequence {
     /// # Errors
     /// The event breaks a rule that the policy enforces, or is a chunk. Nothing has changed then, and another event
     /// may be tried.
+    #[inline]
     pub fn check(&mut self, event: &Event) -> Result<(), SequenceError> {
+        // Most events of a run are text for the message that had the one before. What follows would say the same,
+        // at three times the price. That something is open says that a run is active.
+        if let Event::TextMessageContent(event) = event
+            && event.subagent_run_id.is_none()
+            && self.open.text.is_last(&event.message_id)
+        {
+            return Ok(());
+        }
+        self.check_any(event)
+    }
+
+    fn check_any(&mut self, event: &Event) -> Result<(), SequenceError> {
         let kind = event.event_type();
-        match event {
-            Event::RunStarted(event) => return self.start_run(event),
-            Event::RunFinished(event) => return self.finish_run(event),
-            Event::RunError(_) => return self.fail_run(),
-            _ if self.phase != Phase::Active => return Err(self.outside_a_run(kind)),
-            _ => {}
+        let boundary = matches!(event, Event::RunStarted(_) | Event::RunFinished(_) | Event::RunError(_));
+        if self.phase != Phase::Active && !boundary {
+            return Err(self.outside_a_run(kind));
         }
         match event {
             Event::TextMessageContent(event) => {
@@ -218,14 +228,10 @@ impl Sequence {
             Event::TextMessageChunk(_) | Event::ToolCallChunk(_) | Event::ReasoningMessageChunk(_) => {
                 Err(SequenceError::new("CHUNK-1", kind, "a chunk is expanded before it is judged"))
             }
-            Event::StateSnapshot(_)
-            | Event::StateDelta(_)
-            | Event::Raw(_)
-            | Event::Custom(_)
-            // Judged above.
-            | Event::RunStarted(_)
-            | Event::RunFinished(_)
-            | Event::RunError(_) => Ok(()),
+            Event::StateSnapshot(_) | Event::StateDelta(_) | Event::Raw(_) | Event::Custom(_) => Ok(()),
+            Event::RunStarted(event) => self.start_run(event),
+            Event::RunFinished(event) => self.finish_run(event),
+            Event::RunError(_) => self.fail_run(),
         }
     }
 

@@ -93,6 +93,7 @@ pub(crate) struct Entry<K> {
 
 impl<K> Entry<K> {
     /// Whether an event with this tag may continue the item (`SUB-3`).
+    #[inline]
     pub(super) fn admits(&self, tag: Option<&SubagentRunId>) -> bool {
         tag.is_none() || tag == self.owner.as_ref() || tag == self.established.as_ref()
     }
@@ -115,10 +116,16 @@ impl<K> Default for OpenSet<K> {
 }
 
 impl<K: Clone + Eq + Hash> OpenSet<K> {
+    /// Whether the id is that of the item asked for last, which is open.
+    #[inline]
+    pub(super) fn is_last(&self, id: &K) -> bool {
+        matches!(self.slots.get(self.last), Some(Some(entry)) if entry.id == *id)
+    }
+
     /// The item of an id, remembered for the next question.
+    #[inline]
     pub(super) fn get(&mut self, id: &K) -> Option<&Entry<K>> {
-        let hit = matches!(self.slots.get(self.last), Some(Some(entry)) if entry.id == *id);
-        if !hit {
+        if !self.is_last(id) {
             self.last = *self.index.get(id)?;
         }
         self.slots.get(self.last)?.as_ref()
