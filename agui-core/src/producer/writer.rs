@@ -199,7 +199,7 @@ impl<S: EventSink> RunWriter<S> {
         let size = self.check_size(&event)?;
         self.released.retain(|item| item.owner.as_ref() != Some(id));
         if !self.unchecked && self.sequence().is_subagent_active(id) {
-            self.send_closing(self.sequence().close_events_of(Some(id)))?;
+            self.send_closing(self.sequence.close_events_of(Some(id)))?;
         }
         self.check_and_send(event, size)
     }
@@ -379,11 +379,11 @@ impl<S: EventSink> RunWriter<S> {
         if due.is_empty() || self.unchecked {
             return Ok(());
         }
-        let sequence = self.sequence.sequence();
         let mut events = Vec::new();
-        for item in sequence.open_items().iter().rev().filter(|item| due.contains(item)) {
+        for item in self.sequence().open_items().iter().rev().filter(|item| due.contains(item)) {
             if item.kind == OpenKind::Subagent {
-                events.extend(sequence.close_events_of(Some(&SubagentRunId::from(Arc::clone(&item.id)))));
+                let id = SubagentRunId::from(Arc::clone(&item.id));
+                events.extend(self.sequence.close_events_of(Some(&id)));
             }
             events.push(item.close_event());
         }
