@@ -5,15 +5,19 @@ mod shape;
 
 mod capabilities;
 pub mod chunk;
+pub mod compat;
 mod content;
+pub mod enforce;
 mod error;
 mod event;
 mod id;
 mod input;
+pub mod json;
 mod message;
 mod metadata;
 mod outcome;
 pub mod patch;
+mod path;
 pub mod producer;
 mod role;
 #[cfg(feature = "schemars")]
@@ -22,6 +26,7 @@ pub mod sequence;
 mod tool;
 mod usage;
 mod version;
+pub mod warning;
 
 pub use capabilities::{
     AgentCapabilities, ExecutionCapabilities, HumanInTheLoopCapabilities, IdentityCapabilities,
@@ -64,6 +69,7 @@ pub use role::{Role, TextMessageRole};
 pub use tool::{FunctionCall, Tool, ToolCall};
 pub use usage::TokenUsage;
 pub use version::{PROTOCOL_VERSION, VersionRelation};
+pub use warning::Warning;
 
 /// A JSON object whose members nobody describes.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;

@@ -85,7 +85,7 @@ impl Serialize for Metadata {
 
 impl<'de> Deserialize<'de> for Metadata {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        JsonObject::deserialize(deserializer).map(Self::from)
+        crate::json::read_object(deserializer).map(Self::from)
     }
 }
 

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::JsonObject;
+use crate::json::{read_object as read_open_object, read_value};
 
 /// Largest integer that every JSON reader holds exactly, 2^53 − 1 (`SHAPE-3`).
 pub(crate) const MAX_SAFE_INTEGER: i64 = 9_007_199_254_740_991;
@@ -51,6 +52,7 @@ pub(crate) enum Kind {
 
 /// A closed set of strings.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "schemars"), expect(dead_code, reason = "the schema needs the names"))]
 pub(crate) struct EnumShape {
     pub(crate) name: &'static str,
     pub(crate) values: &'static [&'static str],
@@ -299,11 +301,11 @@ impl<'de> Deserialize<'de> for Aside<'de> {
             }
 
             fn visit_seq<A: de::SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
-                Value::deserialize(de::value::SeqAccessDeserializer::new(seq)).map(Aside::Value)
+                read_value(de::value::SeqAccessDeserializer::new(seq)).map(Aside::Value)
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                Value::deserialize(de::value::MapAccessDeserializer::new(map)).map(Aside::Value)
+                read_value(de::value::MapAccessDeserializer::new(map)).map(Aside::Value)
             }
         }
 
@@ -383,7 +385,7 @@ impl Wire for Value {
     const KIND: Kind = Kind::Any;
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::deserialize(deserializer)
+        read_value(deserializer)
     }
 
     fn is_null(&self) -> bool {
@@ -395,7 +397,7 @@ impl Wire for JsonObject {
     const KIND: Kind = Kind::Open;
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::deserialize(deserializer)
+        read_open_object(deserializer)
     }
 }
 
@@ -623,7 +625,7 @@ macro_rules! protocol_object {
     };
     (@unknown $map:ident $other:ident $Name:ident $open:ident) => {{
         let name = $other.to_owned();
-        let value = $map.next_value::<::serde_json::Value>()?;
+        let value = $map.next_value_seed($crate::shape::Seed::<::serde_json::Value>::new())?;
         if $open.get_or_insert_default().insert(name, value).is_some() {
             return Err(::serde::de::Error::duplicate_field("member"));
         }
