@@ -12,10 +12,10 @@ use super::{Run, RunEnd, RunError, RunHandler, WriteError};
 
 /// Makes a handler of a function that gives a stream of events.
 ///
-/// The events are checked on the way out like everything else. RUN_STARTED may be among them or not: the run has the
+/// The events are checked on the way out like everything else. `RUN_STARTED` may be among them or not: the run has the
 /// ids of its input either way (`LIFE-9`). A stream that simply ends has completed the run; one that is
 /// [forwarded](StreamHandler::forwarded) from elsewhere and ends without its terminal event was cut off, which is a
-/// RUN_ERROR.
+/// `RUN_ERROR`.
 ///
 /// # Examples
 /// ```

@@ -29,10 +29,10 @@ use super::{Run, RunEnd, RunError};
 /// # assert_handler(|run: Run| async move { run.text("hi").await?; Ok(RunEnd::success()) });
 /// ```
 pub trait RunHandler: Send + Sync + 'static {
-    /// Serves one run. `Ok` finishes it; `Err` becomes RUN_ERROR with a generic message and a code, unless the error
+    /// Serves one run. `Ok` finishes it; `Err` becomes `RUN_ERROR` with a generic message and a code, unless the error
     /// was [marked public](RunError::public).
     ///
-    /// What is left open is closed. A panic becomes RUN_ERROR without its text. When the run is told to stop,
+    /// What is left open is closed. A panic becomes `RUN_ERROR` without its text. When the run is told to stop,
     /// [`Run::cancelled`] resolves, and after a grace period the future is dropped.
     fn run(&self, run: Run) -> impl Future<Output = Result<RunEnd, RunError>> + Send;
 

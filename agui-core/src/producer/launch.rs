@@ -28,7 +28,7 @@ pub struct RunSetup {
     pub extensions: Extensions,
     /// How much the run may hold.
     pub limits: RunLimits,
-    /// Whether RUN_STARTED carries the input (`INPUT-5`).
+    /// Whether `RUN_STARTED` carries the input (`INPUT-5`).
     pub echo_input: bool,
 }
 
@@ -50,7 +50,7 @@ impl RunSetup {
         self
     }
 
-    /// Puts the input on RUN_STARTED (`INPUT-5`).
+    /// Puts the input on `RUN_STARTED` (`INPUT-5`).
     pub const fn with_echoed_input(mut self) -> Self {
         self.echo_input = true;
         self
@@ -85,7 +85,7 @@ pub struct Launched {
     pub control: RunControl,
 }
 
-/// Puts a handler and its run together. RUN_STARTED waits for the reader before the handler is polled.
+/// Puts a handler and its run together. `RUN_STARTED` waits for the reader before the handler is polled.
 ///
 /// # Examples
 /// ```
@@ -113,7 +113,7 @@ pub fn launch(handler: Arc<dyn DynRunHandler>, setup: RunSetup) -> Launched {
     shared.write_now(|writer| {
         if let Err(error) = writer.start() {
             // Only an echoed input over the event limit can be refused here.
-            writer.fail(error.into());
+            writer.fail(&error.into());
         }
     });
     let run = Run::new(Arc::clone(&shared));
@@ -212,7 +212,7 @@ impl RunControl {
     pub fn settle(&self, result: Result<RunEnd, RunError>) {
         self.shared.write_now(|writer| match result {
             Ok(end) => writer.finish(end),
-            Err(error) => writer.fail(error),
+            Err(error) => writer.fail(&error),
         });
     }
 
@@ -222,7 +222,7 @@ impl RunControl {
     }
 
     /// Ends a run that failed for a reason of the driver's.
-    pub fn settle_failed(&self, error: RunError) {
+    pub fn settle_failed(&self, error: &RunError) {
         self.shared.write_now(|writer| writer.fail(error));
     }
 
@@ -253,11 +253,11 @@ impl RunControl {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RunOutcome {
-    /// RUN_FINISHED with another outcome than cancelled.
+    /// `RUN_FINISHED` with another outcome than cancelled.
     Finished,
-    /// RUN_FINISHED with the cancelled outcome.
+    /// `RUN_FINISHED` with the cancelled outcome.
     Cancelled,
-    /// RUN_ERROR.
+    /// `RUN_ERROR`.
     Failed,
     /// Nobody read it any more.
     Closed,

@@ -155,6 +155,7 @@ impl Run {
     }
 
     /// The `Run` of an invocation that nobody announces (`SUB-1`).
+    #[must_use]
     pub fn attributed_to(&self, id: impl Into<SubagentRunId>) -> Self {
         Self { shared: Arc::clone(&self.shared), owner: Some(id.into()) }
     }

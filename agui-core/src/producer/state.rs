@@ -30,7 +30,7 @@ impl<'r> StateHandle<'r> {
         self.run.shared.read(|writer| read(writer.state()))
     }
 
-    /// Puts a value at a place, a JSON Pointer; objects on the way that do not exist are made. One STATE_DELTA.
+    /// Puts a value at a place, a JSON Pointer; objects on the way that do not exist are made. One `STATE_DELTA`.
     ///
     /// # Errors
     /// The pointer is malformed, or the place lies inside a value that is neither an object nor a list.
@@ -39,7 +39,7 @@ impl<'r> StateHandle<'r> {
         self.run.with(|scope| scope.set_state(&pointer, value)).await
     }
 
-    /// Takes a value out. One STATE_DELTA.
+    /// Takes a value out. One `STATE_DELTA`.
     ///
     /// # Errors
     /// The pointer is malformed or there is nothing at that place.
@@ -48,7 +48,7 @@ impl<'r> StateHandle<'r> {
         self.run.with(|scope| scope.remove_state(&pointer)).await
     }
 
-    /// Applies a patch, which has to apply as a whole. One STATE_DELTA.
+    /// Applies a patch, which has to apply as a whole. One `STATE_DELTA`.
     ///
     /// # Errors
     /// The patch does not apply; nothing has gone out then.

@@ -101,7 +101,7 @@ impl<S: EventSink> RunWriter<S> {
         self
     }
 
-    /// Puts the input on RUN_STARTED (`INPUT-5`).
+    /// Puts the input on `RUN_STARTED` (`INPUT-5`).
     #[must_use]
     pub const fn with_echoed_input(mut self) -> Self {
         self.echo_input = true;
@@ -137,12 +137,7 @@ impl<S: EventSink> RunWriter<S> {
         self.ending
     }
 
-    /// Whether an event has gone out without a check, so that nothing is known of the sequence any more.
-    pub(crate) const fn is_unchecked(&self) -> bool {
-        self.unchecked
-    }
-
-    /// Opens the run: RUN_STARTED with the input's ids and our protocol version (`LIFE-1`, `LIFE-9`, `VER-1`).
+    /// Opens the run: `RUN_STARTED` with the input's ids and our protocol version (`LIFE-1`, `LIFE-9`, `VER-1`).
     ///
     /// # Errors
     /// The run has begun already, or the sink is closed.
@@ -248,7 +243,7 @@ impl<S: EventSink> RunWriter<S> {
         self.state.get_or_insert_with(|| self.input.initial_state())
     }
 
-    /// Ends the run in order: closes what is open, then RUN_FINISHED. Does nothing if the run is over.
+    /// Ends the run in order: closes what is open, then `RUN_FINISHED`. Does nothing if the run is over.
     pub fn finish(&mut self, mut end: RunEnd) {
         if self.is_over() {
             return;
@@ -267,7 +262,7 @@ impl<S: EventSink> RunWriter<S> {
         let sent = self.check_size(&finished).and_then(|size| self.check_and_send(finished, size));
         if let Err(error) = sent {
             // What cannot end in order ends as a failure (`LIFE-5`).
-            self.fail(error.into());
+            self.fail(&error.into());
         }
     }
 
@@ -276,8 +271,8 @@ impl<S: EventSink> RunWriter<S> {
         self.finish(RunEnd::cancelled());
     }
 
-    /// Ends a run that failed: closes what is open, then RUN_ERROR (`LIFE-6`). Does nothing if the run is over.
-    pub fn fail(&mut self, error: RunError) {
+    /// Ends a run that failed: closes what is open, then `RUN_ERROR` (`LIFE-6`). Does nothing if the run is over.
+    pub fn fail(&mut self, error: &RunError) {
         if self.is_over() {
             return;
         }
