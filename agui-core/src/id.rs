@@ -172,3 +172,10 @@ impl From<ToolCallId> for MessageId {
         Self(id.0)
     }
 }
+
+/// An id that no thread has yet (`SHAPE-9`): random, so that runs of other processes do not meet it.
+pub(crate) fn mint<T: From<Arc<str>>>(prefix: &str) -> T {
+    let mut buffer = uuid::Uuid::encode_buffer();
+    let id: &str = uuid::Uuid::new_v4().simple().encode_lower(&mut buffer);
+    T::from(Arc::from([prefix, id].concat()))
+}

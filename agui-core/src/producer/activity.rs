@@ -1,9 +1,9 @@
 //! An activity of a run.
 
+use crate::id::mint;
 use crate::patch::JsonPatchOperation;
 use crate::{ActivitySnapshotEvent, JsonObject, MessageId};
 
-use super::scope::mint;
 use super::{Run, WriteError};
 
 /// An activity: structured progress shown between messages (`STATE-7`).

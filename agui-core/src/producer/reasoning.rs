@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::id::mint;
 use crate::sequence::{OpenItem, OpenKind};
 use crate::{MessageId, ReasoningEncryptedValueSubtype};
 
-use super::scope::mint;
 use super::{Run, WriteError};
 
 /// Reasoning that is being written: a span, and a message in it under the same id (`STREAM-7`).

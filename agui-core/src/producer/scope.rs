@@ -1,9 +1,8 @@
 //! What an owner can write: the helpers of the parent agent and of each subagent.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
+use crate::id::mint;
 use crate::patch::{self, JsonPatchOperation, JsonPointer};
 use crate::{
     ActivityDeltaEvent, ActivitySnapshotEvent, Content, CustomEvent, EntityId, Event, JsonObject, Message,
@@ -147,13 +146,6 @@ impl SubagentStart {
         event.parent_message_id = self.parent_message_id;
         event
     }
-}
-
-/// An id that no thread has yet (`SHAPE-9`): random, so that runs of other processes do not meet it.
-pub(super) fn mint<T: From<Arc<str>>>(prefix: &str) -> T {
-    let mut buffer = uuid::Uuid::encode_buffer();
-    let id: &str = uuid::Uuid::new_v4().simple().encode_lower(&mut buffer);
-    T::from(Arc::from([prefix, id].concat()))
 }
 
 /// Writes events of one owner: the parent agent or a subagent invocation, whose id every event then carries.

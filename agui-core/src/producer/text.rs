@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::id::mint;
 use crate::sequence::{OpenItem, OpenKind};
 use crate::{MessageId, TextMessageRole};
 
-use super::scope::mint;
 use super::{Run, TextStart, WriteError};
 
 /// A text message that is being written.

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use crate::id::mint;
 use crate::sequence::{OpenItem, OpenKind};
 use crate::{Content, MessageId, ToolCallId};
 
-use super::scope::mint;
 use super::{Run, ToolCallStart, WriteError, WriterScope};
 
 /// A tool call that is being written.

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::{EventType, SubagentRunId};
+use crate::{EventType, SubagentRunId, Warning};
 
 /// Longest part of an identifier that a message repeats, in characters.
 const MAX_QUOTED_CHARS: usize = 80;
@@ -88,6 +88,14 @@ impl Notice {
         message: impl Into<String>,
     ) -> Self {
         Self { rule, event_type, path, message: message.into() }
+    }
+}
+
+impl From<Notice> for Warning {
+    fn from(notice: Notice) -> Self {
+        Self::new(notice.rule, notice.message)
+            .with_event_type(notice.event_type.as_str())
+            .with_path(notice.path)
     }
 }
 

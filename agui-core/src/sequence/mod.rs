@@ -254,6 +254,10 @@ impl Sequence {
         std::mem::take(&mut self.notices)
     }
 
+    pub(crate) const fn has_notices(&self) -> bool {
+        !self.notices.is_empty()
+    }
+
     /// Whose obligations the events are held to.
     pub fn policy(&self) -> Policy {
         self.policy
