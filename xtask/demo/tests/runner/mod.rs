@@ -53,7 +53,7 @@ impl Running {
         let driver = tokio::spawn(async move {
             match self.task.await {
                 Ok(result) => control.settle(result),
-                Err(_panic) => control.settle_failed(RunError::internal("the agent panicked")),
+                Err(_panic) => control.settle_failed(&RunError::internal("the agent panicked")),
             }
         });
         let mut events = Vec::new();
