@@ -210,6 +210,10 @@ impl<S: EventSink> RunWriter<S> {
         event.subagent_run_id = owner;
         let event = Event::from(event);
         self.check_size(&event)?;
+        if !self.unchecked && !self.sequence().is_active() {
+            // Refused for where it stands, which must not leave the state changed.
+            return self.emit(event);
+        }
         if let Event::StateDelta(delta) = &event {
             // Tried first, so that a patch which does not apply is the caller's error and not the consumer's warning.
             let state = self.state.get_or_insert_with(|| self.input.initial_state());
