@@ -260,8 +260,11 @@ impl<S: EventSink> RunWriter<S> {
         let mut finished = RunFinishedEvent::new(&self.input.thread_id, &self.input.run_id);
         finished.outcome = outcome;
         finished.result = result;
-        finished.usage = self.take_usage();
+        finished.usage = self.usage();
         self.close_all();
+        if self.is_over() {
+            return;
+        }
         let finished = Event::from(finished);
         let sent = self.check_size(&finished).and_then(|size| self.check_and_send(finished, size));
         if let Err(error) = sent {
@@ -281,10 +284,14 @@ impl<S: EventSink> RunWriter<S> {
             return;
         }
         self.close_all();
-        let mut failed = RunErrorEvent::new(error.public_message());
-        failed.code = error.wire_code().map(str::to_owned);
-        failed.usage = self.take_usage();
-        let failed = Event::from(failed);
+        if self.is_over() {
+            return;
+        }
+        let mut failed = self.failure(error);
+        if let Err(too_large) = self.check_size(&failed) {
+            // An ending goes out whatever the limit; only what it says has to fit.
+            failed = self.failure(&too_large.into());
+        }
         let size = size::hint(&failed);
         if self.check_and_send(failed, size).is_err() {
             self.ending = Some(Ending::Closed);
@@ -308,9 +315,15 @@ impl<S: EventSink> RunWriter<S> {
         self.sequence.sequence()
     }
 
-    fn take_usage(&mut self) -> Option<Vec<TokenUsage>> {
-        let usage = mem::take(&mut self.usage);
-        (!usage.is_empty()).then_some(usage)
+    fn failure(&self, error: &RunError) -> Event {
+        let mut failed = RunErrorEvent::new(error.public_message());
+        failed.code = error.wire_code().map(str::to_owned);
+        failed.usage = self.usage();
+        failed.into()
+    }
+
+    fn usage(&self) -> Option<Vec<TokenUsage>> {
+        (!self.usage.is_empty()).then(|| self.usage.clone())
     }
 
     fn check_open(&self) -> Result<(), WriteError> {
