@@ -169,7 +169,14 @@ impl<S: EventSink> RunWriter<S> {
         self.check_open()?;
         let size = self.check_size(&event)?;
         if !self.released.is_empty() {
-            self.close_released(event.subagent_run_id().cloned().as_ref())?;
+            match &event {
+                // Everybody's, for there is no other event of theirs to come.
+                Event::RunFinished(_) => self.close_released(|_| true)?,
+                event => {
+                    let owner = event.subagent_run_id().cloned();
+                    self.close_released(|item| item.owner == owner)?;
+                }
+            }
         }
         self.check_and_send(event, size)
     }
@@ -183,7 +190,7 @@ impl<S: EventSink> RunWriter<S> {
         self.check_open()?;
         let size = self.check_size(&event)?;
         if !self.released.is_empty() {
-            self.close_released(owner)?;
+            self.close_released(|item| item.owner.as_ref() == owner)?;
         }
         self.check_and_send(event, size)
     }
@@ -383,23 +390,29 @@ impl<S: EventSink> RunWriter<S> {
         }
     }
 
-    /// Closes what handles have let go of, of one owner: the item opened last first, and with a subagent what is in it.
-    fn close_released(&mut self, owner: Option<&SubagentRunId>) -> Result<(), WriteError> {
-        let (due, kept): (Vec<_>, Vec<_>) =
-            mem::take(&mut self.released).into_iter().partition(|item| item.owner.as_ref() == owner);
+    /// Closes what handles have let go of and is due: the item opened last first, and with a subagent what is in it.
+    fn close_released(&mut self, is_due: impl Fn(&OpenItem) -> bool) -> Result<(), WriteError> {
+        let (due, kept): (Vec<_>, Vec<_>) = mem::take(&mut self.released).into_iter().partition(is_due);
         self.released = kept;
         if due.is_empty() || self.unchecked {
             return Ok(());
         }
         let mut events = Vec::new();
-        for item in self.sequence().open_items().iter().rev().filter(|item| due.contains(item)) {
+        for item in self.sequence().open_items().iter().rev().filter(|item| is_among(item, &due)) {
             if item.kind == OpenKind::Subagent {
                 let id = SubagentRunId::from(Arc::clone(&item.id));
                 events.extend(self.sequence.close_events_of(Some(&id)));
             }
             events.push(item.close_event());
         }
-        self.send_closing(events)
+        // What a subagent has open may be due by itself as well.
+        let mut closing: Vec<Event> = Vec::with_capacity(events.len());
+        for event in events {
+            if !closing.contains(&event) {
+                closing.push(event);
+            }
+        }
+        self.send_closing(closing)
     }
 
     fn send_closing(&mut self, events: Vec<Event>) -> Result<(), WriteError> {
@@ -419,4 +432,14 @@ impl<S: EventSink> RunWriter<S> {
             tracing::error!(%error, "an open item could not be closed");
         }
     }
+}
+
+/// Whether an open item is one of those let go of. A call may have another owner than the handle that made it, if its
+/// parent message has (`SUB-4`); only steps need the owner to be told apart.
+fn is_among(item: &OpenItem, released: &[OpenItem]) -> bool {
+    released.iter().any(|other| {
+        other.kind == item.kind
+            && other.id == item.id
+            && (item.kind != OpenKind::Step || other.owner == item.owner)
+    })
 }
