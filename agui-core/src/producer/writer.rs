@@ -322,6 +322,11 @@ impl<S: EventSink> RunWriter<S> {
         self.sequence.sequence()
     }
 
+    /// Whether anything is open that a RUN_FINISHED does not close by itself, as it does with what chunks build.
+    pub(super) fn needs_closing(&self) -> bool {
+        self.sequence.needs_closing()
+    }
+
     fn failure(&self, error: &RunError) -> Event {
         let mut failed = RunErrorEvent::new(error.public_message());
         failed.code = error.wire_code().map(str::to_owned);
