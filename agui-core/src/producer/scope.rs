@@ -440,6 +440,13 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
         self.state_patch(operations)
     }
 
+    /// Lets `change` edit a copy of the state, then sends what differs.
+    pub(super) fn update_state(&mut self, change: impl FnOnce(&mut Value)) -> Result<(), WriteError> {
+        let mut state = self.writer.state().clone();
+        change(&mut state);
+        self.replace_state(&state)
+    }
+
     /// Declares the whole conversation: what it lacks the consumer drops, activities and reasoning aside (`STATE-6`).
     ///
     /// # Errors
