@@ -90,7 +90,9 @@ pub struct RunQueue {
 
 impl RunQueue {
     const fn is_full(&self) -> bool {
-        self.events.len() >= self.limits.max_queued_events
+        // A limit of none would never have room, so it stands for one.
+        let max_events = if self.limits.max_queued_events == 0 { 1 } else { self.limits.max_queued_events };
+        self.events.len() >= max_events
             || (self.bytes >= self.limits.max_queued_bytes && !self.events.is_empty())
     }
 }
