@@ -1,10 +1,11 @@
 //! The queue between a handler and whoever reads its run, and the one lock around it.
 //!
 //! The writer and its queue sit behind one mutex, held for the length of one check and push and never across an
-//! await. A writer that meets a full queue waits for room without holding anything.
+//! await. Dropping a handle does not take it. A writer that meets a full queue waits for room without holding anything.
 
 use std::mem;
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -64,6 +65,11 @@ impl RunLimits {
 #[derive(Debug)]
 pub(super) struct Shared {
     inner: Mutex<Inner>,
+    /// Items whose handles are gone and that the writer has not been told of. Apart from the writer, because a handle
+    /// may be dropped by whoever holds the lock: a closure that owns it, say.
+    released: Mutex<Vec<OpenItem>>,
+    /// Whether there are any, so that a write need not look.
+    has_released: AtomicBool,
     /// Told when the queue has room again.
     space: Notify,
     pub(super) input: Arc<RunAgentInput>,
@@ -121,6 +127,8 @@ impl Shared {
         }
         Self {
             inner: Mutex::new(Inner { writer, cancel_reason: None }),
+            released: Mutex::new(Vec::new()),
+            has_released: AtomicBool::new(false),
             space: Notify::new(),
             input,
             extensions: setup.extensions,
@@ -133,6 +141,18 @@ impl Shared {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The lock, with the writer told of the items let go of.
+    fn lock_to_write(&self) -> MutexGuard<'_, Inner> {
+        let mut inner = self.lock();
+        if self.has_released.swap(false, Ordering::Acquire) {
+            let released = mem::take(&mut *self.released.lock().unwrap_or_else(PoisonError::into_inner));
+            for item in released {
+                inner.writer.release(item);
+            }
+        }
+        inner
+    }
+
     /// Runs `write` as soon as the queue has room.
     pub(super) async fn write<T>(
         &self,
@@ -142,7 +162,7 @@ impl Shared {
         loop {
             let mut room = pin!(self.space.notified());
             {
-                let mut inner = self.lock();
+                let mut inner = self.lock_to_write();
                 if inner.writer.is_over() {
                     return Err(WriteError::Closed);
                 }
@@ -162,7 +182,7 @@ impl Shared {
 
     /// Runs `write` at once, whatever waits: for endings and for what costs no room.
     pub(super) fn write_now<T>(&self, write: impl FnOnce(&mut RunWriter<RunQueue>) -> T) -> T {
-        let mut inner = self.lock();
+        let mut inner = self.lock_to_write();
         let result = write(&mut inner.writer);
         let over = inner.writer.is_over();
         wake_reader(inner);
@@ -179,7 +199,8 @@ impl Shared {
 
     /// Marks an item whose handle is gone.
     pub(super) fn release(&self, item: OpenItem) {
-        self.lock().writer.release(item);
+        self.released.lock().unwrap_or_else(PoisonError::into_inner).push(item);
+        self.has_released.store(true, Ordering::Release);
     }
 
     /// Moves everything that waits into `buffer`; false once the run is over and nothing waits any more.
