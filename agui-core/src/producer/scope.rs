@@ -215,12 +215,13 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
     /// Writes a whole message: open, content, close.
     ///
     /// # Errors
-    /// As for opening one.
+    /// As for opening one, or the text is too large; the message has gone out without it then.
     pub fn text(&mut self, start: TextStart, text: impl Into<String>) -> Result<MessageId, WriteError> {
         let id = self.start_text(start)?;
-        self.text_delta(&id, text)?;
+        let written = self.text_delta(&id, text);
+        // Nobody has the id to close it with, if the text was refused.
         self.end_text(&id)?;
-        Ok(id)
+        written.map(|()| id)
     }
 
     /// Opens a tool call and returns its id.
