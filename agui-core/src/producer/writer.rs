@@ -342,8 +342,9 @@ impl<S: EventSink> RunWriter<S> {
         if self.is_over() { Err(WriteError::Closed) } else { Ok(()) }
     }
 
-    /// About how many bytes the event takes, if they are within the limit.
+    /// About how many bytes the event takes, if they are within the limit and its integers are.
     fn check_size(&self, event: &Event) -> Result<usize, WriteError> {
+        size::check_integers(event)?;
         let hint = size::hint(event);
         // A byte of text becomes six at the most (`\u0000`), so most events are known to fit without a count.
         if hint.saturating_mul(6) <= self.max_event_bytes {
