@@ -353,13 +353,15 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
         self.emit(StepFinishedEvent::new(name))
     }
 
-    /// Announces a subagent's invocation, under this owner (`SUB-1`, `SUB-2`).
+    /// Announces a subagent's invocation, under this owner if that was announced itself (`SUB-1`, `SUB-2`).
     ///
     /// # Errors
     /// The id has been announced in this run.
     pub fn start_subagent(&mut self, start: SubagentStart) -> Result<SubagentRunId, WriteError> {
         let id = start.id.clone().unwrap_or_else(|| mint("subagent-"));
-        let event = start.into_event(id.clone(), self.owner.clone());
+        // Only an announced owner can be named as the parent (`SUB-2`).
+        let parent = self.owner.clone().filter(|owner| self.writer.sequence().is_subagent_announced(owner));
+        let event = start.into_event(id.clone(), parent);
         self.writer.emit_owned(event.into(), self.owner.as_ref())?;
         Ok(id)
     }
