@@ -157,7 +157,7 @@ impl Drive {
                 let error = RunError::public("The run took longer than it may.").with_code("timeout");
                 reporter.report(&error);
                 slot.release();
-                control.settle_failed(error);
+                control.settle_failed(&error);
                 work.linger(settings.stop_grace).await;
             }
         }
@@ -208,7 +208,7 @@ struct Guard<'a>(&'a RunControl);
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         if !self.0.is_over() {
-            self.0.settle_failed(RunError::internal("the driver of the run was dropped"));
+            self.0.settle_failed(&RunError::internal("the driver of the run was dropped"));
         }
     }
 }

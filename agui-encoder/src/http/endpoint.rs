@@ -315,6 +315,16 @@ impl Endpoint {
         Ok(Pending::new(accepted, head))
     }
 
+    /// Answers a request for a path that does not exist: 404, but only to callers who present what this endpoint asks
+    /// for. To strangers every path looks the same.
+    pub async fn not_found(&self, parts: &request::Parts) -> Response<Body> {
+        let refusal = match self.inner.settings.gate.check(&RequestHead::from(parts)).await {
+            Ok(_) => Refusal::new(RefusalCode::NotFound),
+            Err(refusal) => refusal,
+        };
+        refusal.into_response()
+    }
+
     /// Shuts down: new runs are refused from this call on, those in progress may end for as long as `grace` and are
     /// cancelled then. Resolves when the last one is over. 10 s is a usual grace.
     pub fn shutdown(&self, grace: Duration) -> impl Future<Output = ()> + Send + use<> {
