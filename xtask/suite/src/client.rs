@@ -26,9 +26,6 @@ pub struct Client {
 
 impl Client {
     /// Connects to a server.
-    ///
-    /// # Panics
-    /// The server does not accept the connection.
     pub async fn connect(server: &Server) -> Self {
         let stream = TcpStream::connect(server.addr()).await.unwrap();
         let (sender, connection) = handshake(TokioIo::new(stream)).await.unwrap();
@@ -40,9 +37,6 @@ impl Client {
     }
 
     /// Sends a request and waits for the head of its answer.
-    ///
-    /// # Panics
-    /// The connection breaks before there is one.
     pub async fn send(&mut self, request: Request<Full<Bytes>>) -> Answer {
         self.sender.ready().await.unwrap();
         Answer::new(self.sender.send_request(request).await.unwrap())
@@ -60,9 +54,6 @@ impl Client {
 }
 
 /// Connects, asks for a run, and gives the connection with the answer.
-///
-/// # Panics
-/// The run is refused.
 pub(crate) async fn start_run(server: &Server) -> (Client, Answer) {
     let mut client = Client::connect(server).await;
     let answer = client.run().await;
@@ -91,6 +82,15 @@ pub(crate) fn post() -> Builder {
         .header(CONTENT_TYPE, "application/json")
 }
 
+/// A POST of JSON to any path.
+pub fn post_json(path: &str, headers: &[(&str, &str)], body: &Value) -> Request<Full<Bytes>> {
+    let mut request = post().uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(Full::from(body.to_string())).unwrap()
+}
+
 /// The request for the smallest run.
 pub(crate) fn run_request() -> Request<Full<Bytes>> {
     post().body(Full::from(input().to_string())).unwrap()
@@ -112,7 +112,14 @@ pub struct Answer {
 impl Answer {
     fn new(response: Response<Incoming>) -> Self {
         let (head, body) = response.into_parts();
-        Self { status: head.status, headers: head.headers, body, read: String::new(), given: 0, partial: Vec::new() }
+        Self {
+            status: head.status,
+            headers: head.headers,
+            body,
+            read: String::new(),
+            given: 0,
+            partial: Vec::new(),
+        }
     }
 
     /// The status.
@@ -131,9 +138,6 @@ impl Answer {
     }
 
     /// Reads on until `end` has come, and gives everything up to there.
-    ///
-    /// # Panics
-    /// The body ends before.
     pub async fn until(&mut self, end: &str) -> String {
         loop {
             if let Some(at) = self.read[self.given..].find(end) {
@@ -148,9 +152,6 @@ impl Answer {
     }
 
     /// The next event, comments skipped.
-    ///
-    /// # Panics
-    /// The body ends before, or holds something else.
     pub async fn event(&mut self) -> Value {
         loop {
             let frame = self.until("\n\n").await;
@@ -167,9 +168,6 @@ impl Answer {
     }
 
     /// Every event up to the end of the body.
-    ///
-    /// # Panics
-    /// The body holds something other than events and comments.
     pub async fn events(self) -> Vec<Value> {
         let text = self.text().await;
         assert!(text.ends_with("\n\n"), "the body ends inside a frame: {text:?}");
@@ -177,9 +175,6 @@ impl Answer {
     }
 
     /// The body as one JSON value.
-    ///
-    /// # Panics
-    /// It is none.
     pub async fn json(self) -> Value {
         let text = self.text().await;
         serde_json::from_str(&text).unwrap_or_else(|_| panic!("the body is no JSON: {text:?}"))

@@ -18,7 +18,8 @@ fn assert_readable(answer: &Answer, what: &str) {
     assert_eq!(answer.header("access-control-allow-origin"), ORIGIN, "{what}");
     assert_eq!(answer.header("access-control-allow-credentials"), "true", "{what}");
     let vary = answer.headers().get_all("vary").iter();
-    let names_origin = |value: &http::HeaderValue| value.to_str().is_ok_and(|v| v.to_lowercase().contains("origin"));
+    let names_origin =
+        |value: &http::HeaderValue| value.to_str().is_ok_and(|v| v.to_lowercase().contains("origin"));
     assert!(vary.into_iter().any(names_origin), "{what}");
 }
 

@@ -11,18 +11,26 @@
 //! [`suite!`] makes a test of every case. [`memory`] stands apart: it measures the whole process, so it runs alone in
 //! a test binary of its own.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "everything here is a part of tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::missing_panics_doc,
+    reason = "everything here is part of a test, and fails it by a panic"
+)]
 
 pub mod cancelling;
 mod client;
 pub mod cors;
+pub mod demo;
 pub mod memory;
 pub mod refusals;
 mod server;
 pub mod streams;
 
-pub use client::{Answer, Client};
+pub use client::{Answer, Client, post_json};
 pub use server::{Server, Start, TaskGuard};
+
+use std::time::Duration;
 
 use agui_encoder::http::Endpoint;
 
@@ -86,13 +94,9 @@ macro_rules! suite {
 }
 
 /// Fails a case that hangs.
-///
-/// # Panics
-/// The case takes more than a minute.
 pub async fn within_a_minute(case: impl Future<Output = ()>) {
-    if tokio::time::timeout(std::time::Duration::from_secs(60), case).await.is_err() {
-        panic!("the case hangs");
-    }
+    let done = tokio::time::timeout(Duration::from_secs(60), case).await;
+    assert!(done.is_ok(), "the case hangs");
 }
 
 /// An endpoint of a handler with the defaults of the suite.

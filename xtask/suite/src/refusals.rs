@@ -32,7 +32,10 @@ fn counted() -> (impl RunHandler, UnboundedReceiver<String>) {
 
 /// Two agents behind a header.
 fn named() -> Endpoint {
-    Endpoint::by_header("x-agent-id").with_agent("one", nothing).with_agent("two", nothing).with_default("one")
+    Endpoint::by_header("x-agent-id")
+        .with_agent("one", nothing)
+        .with_agent("two", nothing)
+        .with_default("one")
 }
 
 /// Looks at everything a refusal has to be, and gives its body.
@@ -78,7 +81,9 @@ pub async fn each_has_its_status_its_code_and_one_shape(start: Start) {
     let unknown = post().header("X-Agent-Id", "three").body(Full::from(input().to_string())).unwrap();
     expect(client.send(unknown).await, 404, "agent_not_found").await;
 
-    for content_type in [None, Some("text/plain"), Some("application/x-www-form-urlencoded"), Some("application/jsonp")] {
+    for content_type in
+        [None, Some("text/plain"), Some("application/x-www-form-urlencoded"), Some("application/jsonp")]
+    {
         let mut request = Request::post(PATH).header(HOST, "localhost");
         if let Some(content_type) = content_type {
             request = request.header(CONTENT_TYPE, content_type);
@@ -99,7 +104,8 @@ pub async fn the_method_is_judged_before_everything_else(start: Start) {
     let server = start(named()).await;
     let mut client = Client::connect(&server).await;
     for method in [Method::GET, Method::PUT, Method::DELETE, Method::PATCH, Method::HEAD] {
-        let request = Request::builder().method(&method).uri(PATH).header(HOST, "localhost").header("x-agent-id", "x");
+        let request =
+            Request::builder().method(&method).uri(PATH).header(HOST, "localhost").header("x-agent-id", "x");
         let answer = client.send(request.body(Full::default()).unwrap()).await;
         assert_eq!(answer.status(), StatusCode::METHOD_NOT_ALLOWED, "{method}");
         assert_eq!(answer.header("allow"), "POST", "{method}");
@@ -115,7 +121,9 @@ pub async fn the_method_is_judged_before_everything_else(start: Start) {
 pub async fn credentials_are_judged_first(start: Start) {
     let server = start(named().with_bearer_token("s3cret")).await;
     let mut client = Client::connect(&server).await;
-    for authorization in [None, Some("Bearer wrong"), Some("s3cret"), Some("Basic s3cret"), Some("Bearer s3cret2")] {
+    for authorization in
+        [None, Some("Bearer wrong"), Some("s3cret"), Some("Basic s3cret"), Some("Bearer s3cret2")]
+    {
         for method in [Method::POST, Method::GET] {
             let mut request = Request::builder().method(method).uri(PATH).header(HOST, "localhost");
             if let Some(authorization) = authorization {
