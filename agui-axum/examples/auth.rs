@@ -38,7 +38,7 @@ async fn agent(run: Run) -> Result<RunEnd, RunError> {
     Ok(RunEnd::success())
 }
 
-fn app() -> Router {
+pub(crate) fn app() -> Router {
     let sessions = Sessions::new(HashMap::from([("s-1".to_owned(), User { name: "Ada".to_owned() })]));
     let agent = agui_axum::endpoint_with(Endpoint::new(agent), |request, run| {
         if let Some(user) = request.get::<User>() {

@@ -1,5 +1,8 @@
 //! Starts axum servers for the tests.
 
+#![allow(dead_code, reason = "each test file uses its part of this")]
+#![expect(clippy::unwrap_used, reason = "every function here is part of a test")]
+
 use std::pin::Pin;
 
 use agui_axum::Endpoint;
