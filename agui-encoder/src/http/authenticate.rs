@@ -1,9 +1,11 @@
 //! Who may start a run: the bearer token, the application's own authenticator, and its admission hook.
 
 use std::fmt;
-use std::future::Future;
+use std::future::{self, Future};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use ::http::header::{ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, ORIGIN};
 use ::http::{HeaderMap, Method};
@@ -11,7 +13,7 @@ use agui_core::RunAgentInput;
 use agui_core::producer::Extensions;
 use subtle::ConstantTimeEq;
 
-use super::{Refusal, RequestHead};
+use super::{Refusal, RefusalCode, RequestHead};
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -81,7 +83,7 @@ impl Gate {
             return Err(Refusal::unauthorized());
         }
         match &self.authenticate {
-            Some(authenticate) => authenticate(head.clone()).await,
+            Some(authenticate) => guard(|| authenticate(head.clone())).await?,
             None => Ok(Extensions::new()),
         }
     }
@@ -94,6 +96,20 @@ impl fmt::Debug for Gate {
             .field("authenticate", &self.authenticate.is_some())
             .finish()
     }
+}
+
+/// Runs a hook of the application's, whose panic is a 500 without its text.
+pub(crate) async fn guard<T>(hook: impl FnOnce() -> BoxFuture<T>) -> Result<T, Refusal> {
+    let panicked = |_| {
+        tracing::error!("a hook of the endpoint panicked");
+        Refusal::new(RefusalCode::InternalError)
+    };
+    let mut future = catch_unwind(AssertUnwindSafe(hook)).map_err(panicked)?;
+    future::poll_fn(move |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+        Ok(poll) => poll.map(Ok),
+        Err(panic) => Poll::Ready(Err(panicked(panic))),
+    })
+    .await
 }
 
 fn is_preflight(head: &RequestHead) -> bool {

@@ -60,6 +60,17 @@ impl Body {
         matches!(self.0, Repr::Stream(_))
     }
 
+    /// A way to say that the client is gone while the body still exists, for frameworks that keep a silent body after
+    /// its connection is closed. Nothing for a body that is no stream.
+    pub fn disconnect(&self) -> Option<Disconnect> {
+        match &self.0 {
+            Repr::Full(_) => None,
+            Repr::Stream(stream) => {
+                Some(Disconnect { control: stream.control.clone(), policy: stream.on_disconnect })
+            }
+        }
+    }
+
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         match &mut self.0 {
             Repr::Full(bytes) => {
@@ -111,6 +122,27 @@ impl Stream for Body {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.poll_chunk(cx).map(|chunk| chunk.map(Ok))
+    }
+}
+
+/// Tells a run that its client is gone, as dropping the [`Body`] does.
+#[derive(Debug, Clone)]
+pub struct Disconnect {
+    control: RunControl,
+    policy: OnDisconnect,
+}
+
+impl Disconnect {
+    /// The client is gone. Does nothing once the run is over.
+    pub fn notify(&self) {
+        match self.policy {
+            OnDisconnect::Cancel => {
+                self.control.cancel(CancelReason::Abandoned);
+                // Refused from this moment on, not from the driver's next turn.
+                self.control.close();
+            }
+            OnDisconnect::Detach => self.control.detach(),
+        }
     }
 }
 
@@ -259,10 +291,7 @@ impl EventBody {
 impl Drop for EventBody {
     fn drop(&mut self) {
         if !self.done {
-            match self.on_disconnect {
-                OnDisconnect::Cancel => self.control.cancel(CancelReason::Abandoned),
-                OnDisconnect::Detach => self.control.detach(),
-            }
+            Disconnect { control: self.control.clone(), policy: self.on_disconnect }.notify();
         }
         if let Some(downgrade) = &self.downgrade {
             let lost: Vec<_> = downgrade.losses().collect();
@@ -312,5 +341,53 @@ impl KeepAlive {
             }
             timer.as_mut().reset(due);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use agui_core::producer::{RunSetup, launch};
+    use agui_core::{EventType, Run, RunAgentInput, RunEnd};
+    use http_body_util::BodyExt;
+
+    use super::*;
+    use crate::http::RunInfo;
+
+    #[tokio::test]
+    async fn an_event_that_cannot_be_encoded_ends_the_stream_with_an_error() {
+        let input = Arc::new(RunAgentInput::new("t", "r", []));
+        let info = RunInfo::new(&input, None);
+        let handler = |run: Run| async move {
+            run.text("one").await?;
+            run.custom("broken", 1).await?;
+            run.text("two").await?;
+            Ok(RunEnd::success())
+        };
+        let launched = launch(Arc::new(handler), RunSetup::new(input));
+        launched.control.settle(launched.task.await);
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let hook = Arc::clone(&told);
+        let body = Body::stream(EventBody::new(EventBodySetup {
+            events: launched.events,
+            control: launched.control.clone(),
+            on_disconnect: OnDisconnect::Cancel,
+            encoder: Encoder::Broken(EventType::Custom),
+            downgrade: false,
+            keep_alive: None,
+            reporter: Reporter {
+                info,
+                hook: Some(Arc::new(move |error, _| hook.lock().unwrap().push(error.code().to_owned()))),
+            },
+            span: Span::none(),
+        }));
+        let bytes = body.collect().await.unwrap().to_bytes();
+        let text = std::str::from_utf8(&bytes).unwrap();
+        assert!(text.contains("\"delta\":\"one\"") && !text.contains("two"), "{text}");
+        let error = r#"data: {"type":"RUN_ERROR","message":"The agent failed.","code":"internal_error"}"#;
+        assert!(text.ends_with(&format!("{error}\n\n")), "{text}");
+        assert_eq!(*told.lock().unwrap(), ["internal_error"]);
+        assert_eq!(launched.control.cancel_reason(), Some(CancelReason::Refused));
     }
 }

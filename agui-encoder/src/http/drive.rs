@@ -138,7 +138,14 @@ impl Drive {
         let guard = Guard(&control);
         let mut work = Work(Some(task));
         let deadline = settings.timeout.map(sleep);
-        match first(&mut work, &control, deadline).await {
+        let first = if control.is_over() {
+            // Its client is gone already, or the echoed input is over the limit on one event.
+            work.discard();
+            First::Done(Err(RunError::internal("the run could not begin").with_code("event_too_large")))
+        } else {
+            first(&mut work, &control, deadline).await
+        };
+        match first {
             First::Done(result) => settle(&control, &mut slot, &reporter, result),
             First::Cancelled => match control.cancel_reason() {
                 Some(CancelReason::Abandoned | CancelReason::Refused) => {
@@ -155,9 +162,11 @@ impl Drive {
             First::TimedOut => {
                 control.cancel(CancelReason::TimedOut);
                 let error = RunError::public("The run took longer than it may.").with_code("timeout");
-                reporter.report(&error);
                 slot.release();
-                control.settle_failed(&error);
+                if !control.is_over() {
+                    reporter.report(&error);
+                    control.settle_failed(&error);
+                }
                 work.linger(settings.stop_grace).await;
             }
         }
@@ -191,7 +200,13 @@ fn settle(control: &RunControl, slot: &mut Slot, reporter: &Reporter, result: Re
         // A run that was stopped is no success, whatever its handler makes of the signal (`LIFE-5`).
         Ok(_) if reason.is_some() => control.settle_cancelled(),
         Err(error) if reason.is_some() && is_closed(&error) => control.settle_cancelled(),
-        Ok(end) => control.settle(Ok(end)),
+        Ok(end) => {
+            let over = control.is_over();
+            control.settle(Ok(end));
+            if !over && control.outcome() == Some(RunOutcome::Failed) {
+                reporter.report(&RunError::internal("the ending of the run broke a rule or a limit"));
+            }
+        }
         Err(error) => {
             // A handler that passes on the refusal of an event after its own terminal event has not failed.
             if !(control.is_over() && is_closed(&error)) {

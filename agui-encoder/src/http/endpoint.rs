@@ -151,7 +151,10 @@ impl Endpoint {
 
     /// Sets after how much silence a comment goes out on SSE; 15 s by default. Zero and `None` turn it off.
     pub fn with_keep_alive(self, interval: impl Into<Option<Duration>>) -> Self {
-        let interval = interval.into().filter(|interval| !interval.is_zero());
+        // Longer than any run; a clock cannot be asked for just any time.
+        const MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+        let interval =
+            interval.into().filter(|interval| !interval.is_zero()).map(|interval| interval.min(MAX));
         self.settings(|settings| settings.keep_alive = interval)
     }
 

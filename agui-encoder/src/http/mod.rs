@@ -25,7 +25,7 @@ mod registry;
 mod settings;
 
 pub use authenticate::Admission;
-pub use body::Body;
+pub use body::{Body, Disconnect};
 pub use collect::{BodyCollector, RequestBody, collect_body, drain_body};
 pub use drive::{OnDisconnect, RunInfo};
 pub use endpoint::{Begun, Endpoint};

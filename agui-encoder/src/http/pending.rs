@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use ::http::header::{CACHE_CONTROL, CONTENT_TYPE, VARY};
 use ::http::{HeaderName, HeaderValue, Response};
-use agui_core::RunAgentInput;
 use agui_core::producer::{Extensions, RunSetup, launch};
+use agui_core::{RunAgentInput, Warning};
 
-use super::authenticate::Admission;
+use super::authenticate::{Admission, guard};
 use super::body::{EventBody, EventBodySetup};
 use super::drive::{Drive, Reporter};
 use super::endpoint::Inner;
@@ -60,12 +60,12 @@ impl Pending {
     /// Nothing has been started if the future is dropped before it resolves.
     pub async fn finish(self, body: RequestBody) -> Response<Body> {
         match self.judge(body).await {
-            Ok((accepted, input, slot)) => accepted.start(input, slot),
+            Ok(admitted) => admitted.start(),
             Err(refusal) => refusal.into_response(),
         }
     }
 
-    async fn judge(self, body: RequestBody) -> Result<(Box<Accepted>, Arc<RunAgentInput>, Slot), Refusal> {
+    async fn judge(self, body: RequestBody) -> Result<Admitted, Refusal> {
         let accepted = self.0;
         let settings = &accepted.endpoint.settings;
         let body = match body {
@@ -79,32 +79,43 @@ impl Pending {
                     .with_message("The body ended before it was complete."));
             }
         };
-        let input = Arc::new(input::read(&body, settings.generate_ids)?);
+        let (input, warnings) = input::read(&body, settings.generate_ids)?;
+        let input = Arc::new(input);
         drop(body);
         if let Some(admit) = &settings.admit {
-            admit(Admission {
+            let asked = Admission {
                 extensions: accepted.extensions.clone(),
                 input: Arc::clone(&input),
                 agent: accepted.agent.name.clone(),
-            })
-            .await?;
+            };
+            guard(|| admit(asked)).await??;
         }
         let identity = settings
             .max_runs_per_identity
             .as_ref()
             .and_then(|(limit, identity_of)| Some((identity_of(&accepted.extensions)?, *limit)));
         let slot = accepted.endpoint.registry.enter(Quota { max_runs: settings.max_runs, identity })?;
-        Ok((accepted, input, slot))
+        Ok(Admitted { accepted, input, warnings, slot })
     }
 }
 
-impl Accepted {
+/// A run that may start.
+struct Admitted {
+    accepted: Box<Accepted>,
+    input: Arc<RunAgentInput>,
+    warnings: Vec<Warning>,
+    slot: Slot,
+}
+
+impl Admitted {
     /// Starts the run and answers with its events.
-    fn start(self: Box<Self>, input: Arc<RunAgentInput>, slot: Slot) -> Response<Body> {
-        let Self { endpoint, agent, format, extensions } = *self;
+    fn start(self) -> Response<Body> {
+        let Self { accepted, input, warnings, slot } = self;
+        let Accepted { endpoint, agent, format, extensions } = *accepted;
         let settings = &endpoint.settings;
         let info = RunInfo::new(&input, agent.name);
         let span = info.span();
+        span.in_scope(|| warnings.iter().for_each(Warning::log));
         // A peer that declares no version is from before 1.0.
         let downgrade = input.protocol_version.is_none();
         let mut setup = RunSetup::new(input).with_extensions(extensions).with_limits(settings.limits);
