@@ -92,7 +92,14 @@ pub struct RunQueue {
     reader: Option<Waker>,
     /// Whether a writer may be waiting for room.
     contended: bool,
+    /// How many events were dropped since a writer last gave way, if the run goes on without a reader.
+    discarded: Option<usize>,
 }
+
+/// What an idle run keeps of its buffer.
+const IDLE_EVENTS: usize = 4;
+/// After how many discarded events a writer gives way to other tasks: without a reader nothing else makes it wait.
+const DISCARDS_PER_TURN: usize = 128;
 
 impl RunQueue {
     const fn is_full(&self) -> bool {
@@ -100,6 +107,15 @@ impl RunQueue {
         let max_events = if self.limits.max_queued_events == 0 { 1 } else { self.limits.max_queued_events };
         self.events.len() >= max_events
             || (self.bytes >= self.limits.max_queued_bytes && !self.events.is_empty())
+    }
+
+    /// Whether the writer has to give way first: nothing else makes it wait while nobody reads.
+    fn takes_turn(&mut self) -> bool {
+        let due = self.discarded.is_some_and(|count| count >= DISCARDS_PER_TURN);
+        if due {
+            self.discarded = Some(0);
+        }
+        due
     }
 }
 
@@ -109,6 +125,10 @@ impl EventSink for RunQueue {
     }
 
     fn send_sized(&mut self, event: Event, bytes: usize) -> Result<(), SinkClosed> {
+        if let Some(discarded) = &mut self.discarded {
+            *discarded = discarded.saturating_add(1);
+            return Ok(());
+        }
         self.events.push(event);
         self.bytes = self.bytes.saturating_add(bytes);
         Ok(())
@@ -117,9 +137,15 @@ impl EventSink for RunQueue {
 
 impl Shared {
     pub(super) fn new(setup: RunSetup) -> Self {
-        let queue =
-            RunQueue { events: Vec::new(), bytes: 0, limits: setup.limits, reader: None, contended: false };
-        let input = Arc::new(setup.input);
+        let queue = RunQueue {
+            events: Vec::new(),
+            bytes: 0,
+            limits: setup.limits,
+            reader: None,
+            contended: false,
+            discarded: None,
+        };
+        let input = setup.input;
         let mut writer =
             RunWriter::new(Arc::clone(&input), queue).with_max_event_bytes(setup.limits.max_event_bytes);
         if setup.echo_input {
@@ -161,20 +187,28 @@ impl Shared {
         let mut write = Some(write);
         loop {
             let mut room = pin!(self.space.notified());
-            {
+            let gives_way = {
                 let mut inner = self.lock_to_write();
                 if inner.writer.is_over() {
                     return Err(WriteError::Closed);
                 }
-                if !inner.writer.sink().is_full() {
+                let gives_way = inner.writer.sink_mut().takes_turn();
+                if !gives_way && !inner.writer.sink().is_full() {
                     let Some(write) = write.take() else { return Err(WriteError::Closed) };
                     let result = write(&mut inner.writer);
                     wake_reader(inner);
                     return result;
                 }
-                // Registered under the lock, so that room made from here on is not missed.
-                room.as_mut().enable();
-                inner.writer.sink_mut().contended = true;
+                if !gives_way {
+                    // Registered under the lock, so that room made from here on is not missed.
+                    room.as_mut().enable();
+                    inner.writer.sink_mut().contended = true;
+                }
+                gives_way
+            };
+            if gives_way {
+                give_way().await;
+                continue;
             }
             room.await;
         }
@@ -212,6 +246,9 @@ impl Shared {
             if over {
                 return Poll::Ready(false);
             }
+            if queue.events.capacity() > IDLE_EVENTS {
+                queue.events = Vec::new();
+            }
             match &mut queue.reader {
                 Some(waker) => waker.clone_from(cx.waker()),
                 none => *none = Some(cx.waker().clone()),
@@ -244,6 +281,19 @@ impl Shared {
         drop(dropped);
     }
 
+    /// Lets the run go on without a reader.
+    pub(super) fn detach(&self) {
+        let mut inner = self.lock();
+        let queue = inner.writer.sink_mut();
+        let dropped = mem::take(&mut queue.events);
+        queue.bytes = 0;
+        queue.reader = None;
+        queue.discarded.get_or_insert(0);
+        drop(inner);
+        self.space.notify_waiters();
+        drop(dropped);
+    }
+
     pub(super) fn cancel(&self, reason: CancelReason) {
         self.lock().cancel_reason.get_or_insert(reason);
         self.cancelled.cancel();
@@ -263,4 +313,17 @@ fn wake_reader(mut inner: MutexGuard<'_, Inner>) {
     if let Some(waker) = waker {
         waker.wake();
     }
+}
+
+/// Lets other tasks run once.
+async fn give_way() {
+    let mut given = false;
+    std::future::poll_fn(|cx| {
+        if mem::replace(&mut given, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }

@@ -6,11 +6,13 @@
 
 mod cancel;
 mod echo;
+mod endpoint;
 mod process;
 mod script;
 mod settings;
 
 pub use echo::EchoAgent;
+pub use endpoint::{plain_endpoint, secure_endpoint};
 pub use process::{init_tracing, terminated};
 pub use script::ScriptAgent;
 pub use settings::{Settings, SettingsError, settings};
