@@ -42,7 +42,6 @@ impl SseEncoder {
     ///
     /// # Errors
     /// The event has no JSON; the buffer is as it was.
-    #[expect(clippy::unused_self, reason = "encoders are called alike, whatever they keep")]
     pub fn encode(&self, event: &Event, buffer: &mut BytesMut) -> Result<(), EncodeError> {
         let start = buffer.len();
         buffer.extend_from_slice(b"data: ");

@@ -13,7 +13,7 @@ use http_body::{Body, Frame};
 
 /// A body of pieces that counts how much of it was read, and then ends, fails or hangs.
 struct Pieces {
-    pieces: Vec<Bytes>,
+    queue: Vec<Bytes>,
     read: Arc<AtomicUsize>,
     then: Poll<Option<Result<Frame<Bytes>, &'static str>>>,
 }
@@ -23,7 +23,7 @@ impl Pieces {
         let mut pieces: Vec<_> = pieces.into_iter().map(Bytes::from).collect();
         pieces.reverse();
         let read = Arc::new(AtomicUsize::new(0));
-        (Self { pieces, read: Arc::clone(&read), then: Poll::Ready(None) }, read)
+        (Self { queue: pieces, read: Arc::clone(&read), then: Poll::Ready(None) }, read)
     }
 }
 
@@ -35,7 +35,7 @@ impl Body for Pieces {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, &'static str>>> {
-        match self.pieces.pop() {
+        match self.queue.pop() {
             Some(piece) => {
                 self.read.fetch_add(piece.len(), Ordering::Relaxed);
                 Poll::Ready(Some(Ok(Frame::data(piece))))
@@ -71,7 +71,7 @@ async fn a_body_of_the_limit_is_complete_however_it_is_cut() {
 async fn a_piece_that_fills_the_body_is_not_copied() {
     let piece = Bytes::from(vec![7; 1000]);
     let (mut body, _) = Pieces::new([]);
-    body.pieces.push(piece.clone());
+    body.queue.push(piece.clone());
     let RequestBody::Complete(bytes) = collect_body(body, &declared(1000), 1000).await else {
         panic!("refused")
     };

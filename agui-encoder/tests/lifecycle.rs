@@ -1,5 +1,7 @@
 //! What ends a run other than its agent: a client that leaves, a time limit, a failure, a shutdown.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests, outside of a test function")]
+
 mod support;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

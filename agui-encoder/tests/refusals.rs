@@ -1,5 +1,7 @@
 //! Every refusal: its status, its headers, and the exact bytes of its body.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests, outside of a test function")]
+
 mod support;
 
 use std::sync::Arc;
@@ -326,6 +328,7 @@ async fn a_hook_may_answer_with_its_own_limit() {
 #[tokio::test]
 async fn a_panicking_hook_is_an_internal_error_without_its_text() {
     async fn panicking() -> Result<(), Refusal> {
+        tokio::task::yield_now().await;
         panic!("postgres://app:pw@db")
     }
     let admission = Endpoint::new(idle).with_admission(|_: Admission| panicking());

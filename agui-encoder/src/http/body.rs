@@ -263,7 +263,7 @@ impl EventBody {
                 Some(downgrade) => self.encoder.encode(&downgrade.apply(event), chunk),
             };
             if let Err(error) = encoded {
-                self.fail(RunError::internal(error), chunk);
+                self.fail(&RunError::internal(error), chunk);
                 return;
             }
             self.encoded += 1;
@@ -275,8 +275,8 @@ impl EventBody {
     }
 
     /// Ends the stream with an error, because one of its events has no place in this format.
-    fn fail(&mut self, error: RunError, chunk: &mut BytesMut) {
-        self.span.in_scope(|| self.reporter.report(&error));
+    fn fail(&mut self, error: &RunError, chunk: &mut BytesMut) {
+        self.span.in_scope(|| self.reporter.report(error));
         let failed = RunErrorEvent::new(error.public_message()).with_code(error.code());
         if let Err(error) = self.encoder.encode(&failed.into(), chunk) {
             tracing::error!(%error, "a RUN_ERROR cannot be encoded");

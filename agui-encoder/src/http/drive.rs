@@ -147,18 +147,21 @@ impl Drive {
         };
         match first {
             First::Done(result) => settle(&control, &mut slot, &reporter, result),
-            First::Cancelled => match control.cancel_reason() {
-                Some(CancelReason::Abandoned | CancelReason::Refused) => {
-                    slot.release();
-                    control.close();
-                    work.linger(settings.abandon_grace).await;
-                }
-                _ => {
-                    let result = work.within(settings.stop_grace).await;
-                    work.discard();
-                    settle(&control, &mut slot, &reporter, result.unwrap_or_else(|| Ok(RunEnd::cancelled())));
-                }
-            },
+            First::Cancelled
+                if matches!(
+                    control.cancel_reason(),
+                    Some(CancelReason::Abandoned | CancelReason::Refused)
+                ) =>
+            {
+                slot.release();
+                control.close();
+                work.linger(settings.abandon_grace).await;
+            }
+            First::Cancelled => {
+                let result = work.within(settings.stop_grace).await;
+                work.discard();
+                settle(&control, &mut slot, &reporter, result.unwrap_or_else(|| Ok(RunEnd::cancelled())));
+            }
             First::TimedOut => {
                 control.cancel(CancelReason::TimedOut);
                 let error = RunError::public("The run took longer than it may.").with_code("timeout");

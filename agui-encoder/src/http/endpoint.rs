@@ -121,8 +121,8 @@ impl Endpoint {
         self
     }
 
-    /// Adds an agent under a name. An endpoint made with [`new`](Self::new) has one agent already, which then answers
-    /// only if nothing else is asked for; see [`by_header`](Self::by_header).
+    /// Adds an agent under a name to an endpoint that chooses [by header](Self::by_header). One that has a single
+    /// handler stays as it is, with a warning in the log.
     pub fn with_agent(self, name: impl Into<String>, handler: impl RunHandler) -> Self {
         self.with_dyn_agent(name, Arc::new(handler))
     }
@@ -132,6 +132,8 @@ impl Endpoint {
         if let Handlers::Named { agents, .. } = &mut Arc::make_mut(&mut self.inner).handlers {
             let name: Arc<str> = Arc::from(name.into());
             agents.insert(Arc::clone(&name), Agent { name: Some(name), handler });
+        } else {
+            tracing::warn!("an endpoint with a single handler has no named agents; see Endpoint::by_header");
         }
         self
     }
@@ -239,7 +241,7 @@ impl Endpoint {
         self.settings(|settings| settings.generate_ids = generate)
     }
 
-    /// Puts the input on RUN_STARTED (`INPUT-5`). Off by default.
+    /// Puts the input on `RUN_STARTED` (`INPUT-5`). Off by default.
     pub fn with_echoed_input(self, echo: bool) -> Self {
         self.settings(|settings| settings.echo_input = echo)
     }
@@ -249,7 +251,7 @@ impl Endpoint {
         self.settings(|settings| settings.limits = limits)
     }
 
-    /// Sets how long a run may take before it ends with RUN_ERROR `timeout`; forever by default.
+    /// Sets how long a run may take before it ends with `RUN_ERROR` with the code `timeout`; forever by default.
     pub fn with_run_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         let timeout = timeout.into();
         self.settings(|settings| settings.drive.timeout = timeout)

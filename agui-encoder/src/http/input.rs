@@ -17,11 +17,11 @@ pub(crate) fn read(body: &[u8], generate_ids: bool) -> Result<(RunAgentInput, Ve
             }
             _ => Err(error),
         })
-        .map_err(refusal)
+        .map_err(|error| refusal(&error))
 }
 
-fn refusal(error: InputError) -> Refusal {
-    let code = match &error {
+fn refusal(error: &InputError) -> Refusal {
+    let code = match error {
         InputError::Malformed(_) => RefusalCode::InvalidInput,
         _ => RefusalCode::InvalidJson,
     };

@@ -53,10 +53,10 @@ impl Registry {
         if inner.closing {
             return Err(Refusal::new(RefusalCode::Unavailable).with_message("The server is shutting down."));
         }
-        if let Some((identity, limit)) = &quota.identity {
-            if inner.per_identity.get(identity).copied().unwrap_or(0) >= *limit {
-                return Err(Refusal::new(RefusalCode::TooManyRuns));
-            }
+        if let Some((identity, limit)) = &quota.identity
+            && inner.per_identity.get(identity).copied().unwrap_or(0) >= *limit
+        {
+            return Err(Refusal::new(RefusalCode::TooManyRuns));
         }
         if quota.max_runs.is_some_and(|limit| inner.counted >= limit) {
             return Err(Refusal::new(RefusalCode::Unavailable)
@@ -136,12 +136,12 @@ impl Slot {
         }
         let mut inner = self.registry.lock();
         inner.counted = inner.counted.saturating_sub(1);
-        if let Some(identity) = &self.identity {
-            if let Some(count) = inner.per_identity.get_mut(identity) {
-                *count = count.saturating_sub(1);
-                if *count == 0 {
-                    inner.per_identity.remove(identity);
-                }
+        if let Some(identity) = &self.identity
+            && let Some(count) = inner.per_identity.get_mut(identity)
+        {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                inner.per_identity.remove(identity);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What the tests of the endpoint share: requests, and what comes back.
 
-#![expect(clippy::allow_attributes, reason = "each test file uses another part of this")]
 #![allow(dead_code, reason = "each test file uses another part of this")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests, outside of a test function")]
 
 use std::io;
 use std::pin::Pin;
