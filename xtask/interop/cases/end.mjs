@@ -128,6 +128,7 @@ export default [
     wellFormed: false,
     body: [...call("c1", "f", "{}"), ...call("c2", "g", "{}")],
     end: runError(/./, "protocol_violation"),
+    messages: [calls("c1", [toolCall("c1", "f", "{}")]), calls("c2", [toolCall("c2", "g", "{}")])],
   },
   {
     name: "finish as cancelled, with usage",
