@@ -522,7 +522,7 @@ macro_rules! protocol_object {
             }
 
             $(
-                #[doc = concat!("Sets [`", stringify!($opt), "`](Self::", stringify!($opt), "). A JSON `null` leaves it absent (`SHAPE-1`).")]
+                #[doc = concat!("Sets the member `", $owire, "`. A JSON `null` leaves it absent (`SHAPE-1`).")]
                 #[must_use]
                 pub fn $with(mut self, value: impl Into<$oty>) -> Self {
                     let value: $oty = value.into();

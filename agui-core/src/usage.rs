@@ -47,6 +47,18 @@ impl TokenUsage {
         }
     }
 
+    /// Every count, in the order of the members.
+    pub(crate) const fn counts(&self) -> [Option<u64>; 6] {
+        [
+            self.input_tokens,
+            self.output_tokens,
+            self.total_tokens,
+            self.reasoning_tokens,
+            self.cached_input_tokens,
+            self.cache_write_input_tokens,
+        ]
+    }
+
     /// Adds a use to a list that has one entry per provider and model (`LIFE-12`).
     ///
     /// # Examples
@@ -61,7 +73,13 @@ impl TokenUsage {
     pub fn aggregate(list: &mut Vec<Self>, usage: Self) {
         match list.iter_mut().find(|entry| entry.provider == usage.provider && entry.model == usage.model) {
             Some(entry) => entry.add(&usage),
-            None => list.push(usage),
+            None => {
+                // Through `add`, which keeps the counts in range.
+                let mut entry =
+                    Self { provider: usage.provider.clone(), model: usage.model.clone(), ..Self::default() };
+                entry.add(&usage);
+                list.push(entry);
+            }
         }
     }
 }

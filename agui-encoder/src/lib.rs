@@ -1,1 +1,16 @@
 //! The wire of AG-UI 1.0 for Rust: content negotiation, SSE encoding and the framework-neutral HTTP endpoint.
+//!
+//! [`negotiate`] chooses the format of an answer, an [`Encoder`] writes events in it, [`Downgrade`] reshapes events for
+//! peers from before 1.0, and [`http::Endpoint`] puts a handler behind HTTP for whatever framework carries the bytes.
+//! No framework and no socket is known here.
+
+mod downgrade;
+mod encode;
+pub mod http;
+mod negotiate;
+mod sse;
+
+pub use downgrade::Downgrade;
+pub use encode::{EncodeError, Encoder};
+pub use negotiate::{Format, Wildcards, negotiate, negotiate_with};
+pub use sse::SseEncoder;

@@ -15,7 +15,7 @@ use std::{
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use crate::{Verdict, schema, tidy, workspace_root};
+use crate::{Verdict, interop, schema, tidy, workspace_root};
 
 /// The command's options.
 #[derive(clap::Args)]
@@ -124,6 +124,7 @@ fn steps(has_nextest: bool) -> Vec<Step> {
         Step::task("schema --check", schema::check_committed),
         Step::cargo_with("rustdoc, default features", "doc --workspace --no-deps", DENY),
         Step::cargo_with("rustdoc, all features", "doc --workspace --no-deps --all-features", DENY),
+        Step::task("interop", interop::run_default),
     ]
 }
 

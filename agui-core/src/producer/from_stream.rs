@@ -77,7 +77,7 @@ where
                 // The run has begun already, under the ids of its own input.
                 Event::RunStarted(_) if !begun => {}
                 Event::RunFinished(finished) => {
-                    if self.forwarded && run.shared.read(|writer| writer.sequence().has_open_items()) {
+                    if self.forwarded && run.shared.read(|writer| writer.needs_closing()) {
                         // The other producer's ending is out of order, so ours is not a success either.
                         return Err(RunError::internal(
                             "the forwarded run finished with items open (LIFE-3)",

@@ -23,7 +23,7 @@ use super::{DynRunHandler, Extensions, Run, RunEnd, RunError, RunLimits};
 #[must_use]
 pub struct RunSetup {
     /// The input.
-    pub input: RunAgentInput,
+    pub input: Arc<RunAgentInput>,
     /// What the surroundings hand to the handler.
     pub extensions: Extensions,
     /// How much the run may hold.
@@ -34,8 +34,13 @@ pub struct RunSetup {
 
 impl RunSetup {
     /// A run of this input with the default limits.
-    pub fn new(input: RunAgentInput) -> Self {
-        Self { input, extensions: Extensions::new(), limits: RunLimits::default(), echo_input: false }
+    pub fn new(input: impl Into<Arc<RunAgentInput>>) -> Self {
+        Self {
+            input: input.into(),
+            extensions: Extensions::new(),
+            limits: RunLimits::default(),
+            echo_input: false,
+        }
     }
 
     /// Sets what the surroundings hand to the handler.
@@ -208,7 +213,6 @@ impl RunControl {
     }
 
     /// Ends the run with what its handler returned.
-    ///
     pub fn settle(&self, result: Result<RunEnd, RunError>) {
         self.shared.write_now(|writer| match result {
             Ok(end) => writer.finish(end),
@@ -224,6 +228,11 @@ impl RunControl {
     /// Ends a run that failed for a reason of the driver's.
     pub fn settle_failed(&self, error: &RunError) {
         self.shared.write_now(|writer| writer.fail(error));
+    }
+
+    /// Lets the run go on without a reader: what waits and what follows is checked and then dropped, the ending too.
+    pub fn detach(&self) {
+        self.shared.detach();
     }
 
     /// Ends the run without an ending, because nobody reads it: what waits is dropped, what follows is refused.

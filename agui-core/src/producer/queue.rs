@@ -1,10 +1,11 @@
 //! The queue between a handler and whoever reads its run, and the one lock around it.
 //!
 //! The writer and its queue sit behind one mutex, held for the length of one check and push and never across an
-//! await. A writer that meets a full queue waits for room without holding anything.
+//! await. Dropping a handle does not take it. A writer that meets a full queue waits for room without holding anything.
 
 use std::mem;
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -64,6 +65,11 @@ impl RunLimits {
 #[derive(Debug)]
 pub(super) struct Shared {
     inner: Mutex<Inner>,
+    /// Items whose handles are gone and that the writer has not been told of. Apart from the writer, because a handle
+    /// may be dropped by whoever holds the lock: a closure that owns it, say.
+    released: Mutex<Vec<OpenItem>>,
+    /// Whether there are any, so that a write need not look.
+    has_released: AtomicBool,
     /// Told when the queue has room again.
     space: Notify,
     pub(super) input: Arc<RunAgentInput>,
@@ -86,12 +92,30 @@ pub struct RunQueue {
     reader: Option<Waker>,
     /// Whether a writer may be waiting for room.
     contended: bool,
+    /// How many events were dropped since a writer last gave way, if the run goes on without a reader.
+    discarded: Option<usize>,
 }
+
+/// What an idle run keeps of its buffer.
+const IDLE_EVENTS: usize = 4;
+/// After how many discarded events a writer gives way to other tasks: without a reader nothing else makes it wait.
+const DISCARDS_PER_TURN: usize = 128;
 
 impl RunQueue {
     const fn is_full(&self) -> bool {
-        self.events.len() >= self.limits.max_queued_events
+        // A limit of none would never have room, so it stands for one.
+        let max_events = if self.limits.max_queued_events == 0 { 1 } else { self.limits.max_queued_events };
+        self.events.len() >= max_events
             || (self.bytes >= self.limits.max_queued_bytes && !self.events.is_empty())
+    }
+
+    /// Whether the writer has to give way first: nothing else makes it wait while nobody reads.
+    fn takes_turn(&mut self) -> bool {
+        let due = self.discarded.is_some_and(|count| count >= DISCARDS_PER_TURN);
+        if due {
+            self.discarded = Some(0);
+        }
+        due
     }
 }
 
@@ -101,6 +125,10 @@ impl EventSink for RunQueue {
     }
 
     fn send_sized(&mut self, event: Event, bytes: usize) -> Result<(), SinkClosed> {
+        if let Some(discarded) = &mut self.discarded {
+            *discarded = discarded.saturating_add(1);
+            return Ok(());
+        }
         self.events.push(event);
         self.bytes = self.bytes.saturating_add(bytes);
         Ok(())
@@ -109,9 +137,15 @@ impl EventSink for RunQueue {
 
 impl Shared {
     pub(super) fn new(setup: RunSetup) -> Self {
-        let queue =
-            RunQueue { events: Vec::new(), bytes: 0, limits: setup.limits, reader: None, contended: false };
-        let input = Arc::new(setup.input);
+        let queue = RunQueue {
+            events: Vec::new(),
+            bytes: 0,
+            limits: setup.limits,
+            reader: None,
+            contended: false,
+            discarded: None,
+        };
+        let input = setup.input;
         let mut writer =
             RunWriter::new(Arc::clone(&input), queue).with_max_event_bytes(setup.limits.max_event_bytes);
         if setup.echo_input {
@@ -119,6 +153,8 @@ impl Shared {
         }
         Self {
             inner: Mutex::new(Inner { writer, cancel_reason: None }),
+            released: Mutex::new(Vec::new()),
+            has_released: AtomicBool::new(false),
             space: Notify::new(),
             input,
             extensions: setup.extensions,
@@ -131,6 +167,18 @@ impl Shared {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The lock, with the writer told of the items let go of.
+    fn lock_to_write(&self) -> MutexGuard<'_, Inner> {
+        let mut inner = self.lock();
+        if self.has_released.swap(false, Ordering::Acquire) {
+            let released = mem::take(&mut *self.released.lock().unwrap_or_else(PoisonError::into_inner));
+            for item in released {
+                inner.writer.release(item);
+            }
+        }
+        inner
+    }
+
     /// Runs `write` as soon as the queue has room.
     pub(super) async fn write<T>(
         &self,
@@ -139,20 +187,28 @@ impl Shared {
         let mut write = Some(write);
         loop {
             let mut room = pin!(self.space.notified());
-            {
-                let mut inner = self.lock();
+            let gives_way = {
+                let mut inner = self.lock_to_write();
                 if inner.writer.is_over() {
                     return Err(WriteError::Closed);
                 }
-                if !inner.writer.sink().is_full() {
+                let gives_way = inner.writer.sink_mut().takes_turn();
+                if !gives_way && !inner.writer.sink().is_full() {
                     let Some(write) = write.take() else { return Err(WriteError::Closed) };
                     let result = write(&mut inner.writer);
                     wake_reader(inner);
                     return result;
                 }
-                // Registered under the lock, so that room made from here on is not missed.
-                room.as_mut().enable();
-                inner.writer.sink_mut().contended = true;
+                if !gives_way {
+                    // Registered under the lock, so that room made from here on is not missed.
+                    room.as_mut().enable();
+                    inner.writer.sink_mut().contended = true;
+                }
+                gives_way
+            };
+            if gives_way {
+                give_way().await;
+                continue;
             }
             room.await;
         }
@@ -160,7 +216,7 @@ impl Shared {
 
     /// Runs `write` at once, whatever waits: for endings and for what costs no room.
     pub(super) fn write_now<T>(&self, write: impl FnOnce(&mut RunWriter<RunQueue>) -> T) -> T {
-        let mut inner = self.lock();
+        let mut inner = self.lock_to_write();
         let result = write(&mut inner.writer);
         let over = inner.writer.is_over();
         wake_reader(inner);
@@ -177,7 +233,8 @@ impl Shared {
 
     /// Marks an item whose handle is gone.
     pub(super) fn release(&self, item: OpenItem) {
-        self.lock().writer.release(item);
+        self.released.lock().unwrap_or_else(PoisonError::into_inner).push(item);
+        self.has_released.store(true, Ordering::Release);
     }
 
     /// Moves everything that waits into `buffer`; false once the run is over and nothing waits any more.
@@ -188,6 +245,9 @@ impl Shared {
         if queue.events.is_empty() {
             if over {
                 return Poll::Ready(false);
+            }
+            if queue.events.capacity() > IDLE_EVENTS {
+                queue.events = Vec::new();
             }
             match &mut queue.reader {
                 Some(waker) => waker.clone_from(cx.waker()),
@@ -221,6 +281,19 @@ impl Shared {
         drop(dropped);
     }
 
+    /// Lets the run go on without a reader.
+    pub(super) fn detach(&self) {
+        let mut inner = self.lock();
+        let queue = inner.writer.sink_mut();
+        let dropped = mem::take(&mut queue.events);
+        queue.bytes = 0;
+        queue.reader = None;
+        queue.discarded.get_or_insert(0);
+        drop(inner);
+        self.space.notify_waiters();
+        drop(dropped);
+    }
+
     pub(super) fn cancel(&self, reason: CancelReason) {
         self.lock().cancel_reason.get_or_insert(reason);
         self.cancelled.cancel();
@@ -240,4 +313,17 @@ fn wake_reader(mut inner: MutexGuard<'_, Inner>) {
     if let Some(waker) = waker {
         waker.wake();
     }
+}
+
+/// Lets other tasks run once.
+async fn give_way() {
+    let mut given = false;
+    std::future::poll_fn(|cx| {
+        if mem::replace(&mut given, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }

@@ -63,8 +63,8 @@ impl ReasoningHandle {
         self.write(Some(delta), false).await
     }
 
-    /// Gives the message an opaque value that comes back with the next input (`INT-5`); it goes out when the message
-    /// is closed.
+    /// Gives the message an opaque value that comes back with the next input (`INT-5`). It goes out with
+    /// [`end`](Self::end); a handle that is dropped does not send it.
     pub fn encrypted(&mut self, value: impl Into<String>) {
         self.encrypted = Some(value.into());
     }

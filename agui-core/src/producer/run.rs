@@ -103,7 +103,8 @@ impl Run {
     }
 
     /// Writes through the helpers of the synchronous writer, once there is room. Everything `write` does goes out
-    /// together, with nothing of other clones in between.
+    /// together, with nothing of other clones in between. It has to be short and must not use the run itself: every
+    /// other method of the run waits for it.
     ///
     /// # Errors
     /// What `write` returns, or that the run takes no more events.

@@ -207,12 +207,13 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
     /// Writes a whole message: open, content, close.
     ///
     /// # Errors
-    /// As for opening one.
+    /// As for opening one, or the text is too large; the message has gone out without it then.
     pub fn text(&mut self, start: TextStart, text: impl Into<String>) -> Result<MessageId, WriteError> {
         let id = self.start_text(start)?;
-        self.text_delta(&id, text)?;
+        let written = self.text_delta(&id, text);
+        // Nobody has the id to close it with, if the text was refused.
         self.end_text(&id)?;
-        Ok(id)
+        written.map(|()| id)
     }
 
     /// Opens a tool call and returns its id.
@@ -344,13 +345,15 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
         self.emit(StepFinishedEvent::new(name))
     }
 
-    /// Announces a subagent's invocation, under this owner (`SUB-1`, `SUB-2`).
+    /// Announces a subagent's invocation, under this owner if that was announced itself (`SUB-1`, `SUB-2`).
     ///
     /// # Errors
     /// The id has been announced in this run.
     pub fn start_subagent(&mut self, start: SubagentStart) -> Result<SubagentRunId, WriteError> {
         let id = start.id.clone().unwrap_or_else(|| mint("subagent-"));
-        let event = start.into_event(id.clone(), self.owner.clone());
+        // Only an announced owner can be named as the parent (`SUB-2`).
+        let parent = self.owner.clone().filter(|owner| self.writer.sequence().is_subagent_announced(owner));
+        let event = start.into_event(id.clone(), parent);
         self.writer.emit_owned(event.into(), self.owner.as_ref())?;
         Ok(id)
     }
@@ -430,6 +433,13 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
             return Ok(());
         }
         self.state_patch(operations)
+    }
+
+    /// Lets `change` edit a copy of the state, then sends what differs.
+    pub(super) fn update_state(&mut self, change: impl FnOnce(&mut Value)) -> Result<(), WriteError> {
+        let mut state = self.writer.state().clone();
+        change(&mut state);
+        self.replace_state(&state)
     }
 
     /// Declares the whole conversation: what it lacks the consumer drops, activities and reasoning aside (`STATE-6`).

@@ -1,10 +1,12 @@
-//! How much an event takes, for the limits on one event and on the queue.
+//! How much an event takes, for the limits on one event and on the queue, and the bounds of its integers.
 
 use std::io;
 
 use serde_json::Value;
 
-use crate::{Event, JsonObject};
+use crate::sequence::SequenceError;
+use crate::shape::MAX_SAFE_INTEGER;
+use crate::{Event, JsonObject, TokenUsage};
 
 /// What an event takes beside its texts: names of members, punctuation, ids of usual length.
 const FRAME: usize = 160;
@@ -28,6 +30,26 @@ pub(super) fn hint(event: &Event) -> usize {
         other => return encoded_len(other),
     };
     FRAME + own + extra
+}
+
+/// Refuses integers that the schema does not admit (`SHAPE-3`); nothing else in an event's type can be out of range.
+pub(super) fn check_integers(event: &Event) -> Result<(), SequenceError> {
+    let limit = MAX_SAFE_INTEGER.unsigned_abs();
+    let refused = |what: &str| {
+        let message =
+            format!("{what} is beyond 2^53 \u{2212} 1, the largest integer that every reader holds");
+        Err(SequenceError::new("SHAPE-3", event.event_type(), message))
+    };
+    if event.timestamp().is_some_and(|timestamp| timestamp.unsigned_abs() > limit) {
+        return refused("timestamp");
+    }
+    let usage = match event {
+        Event::RunFinished(event) => &event.usage,
+        Event::RunError(event) => &event.usage,
+        _ => return Ok(()),
+    };
+    let counts = usage.iter().flatten().flat_map(TokenUsage::counts);
+    if counts.flatten().any(|count| count > limit) { refused("a token count") } else { Ok(()) }
 }
 
 /// How many bytes an event takes as JSON.

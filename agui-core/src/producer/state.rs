@@ -25,7 +25,8 @@ impl<'r> StateHandle<'r> {
         self.read(Clone::clone)
     }
 
-    /// Looks at the state without copying it. `read` must be short: nothing is written meanwhile.
+    /// Looks at the state without copying it. `read` has to be short and must not use the run: nothing is written
+    /// meanwhile.
     pub fn read<T>(&self, read: impl FnOnce(&Value) -> T) -> T {
         self.run.shared.read(|writer| read(writer.state()))
     }
@@ -65,14 +66,13 @@ impl<'r> StateHandle<'r> {
         self.run.with(|scope| scope.replace_state(&state)).await
     }
 
-    /// Lets `change` edit a copy of the state, then sends what differs.
+    /// Lets `change` edit a copy of the state, then sends what differs. `change` has to be short and must not use the
+    /// run: nothing is written meanwhile, so that what other clones write is not undone.
     ///
     /// # Errors
     /// The event is too large or the run takes no more.
     pub async fn update(&self, change: impl FnOnce(&mut Value)) -> Result<(), WriteError> {
-        let mut state = self.get();
-        change(&mut state);
-        self.replace(state).await
+        self.run.with(|scope| scope.update_state(change)).await
     }
 
     /// Sends a whole state, which replaces what the consumer holds (`STATE-1`).

@@ -169,7 +169,14 @@ impl<S: EventSink> RunWriter<S> {
         self.check_open()?;
         let size = self.check_size(&event)?;
         if !self.released.is_empty() {
-            self.close_released(event.subagent_run_id().cloned().as_ref())?;
+            match &event {
+                // Everybody's, for there is no other event of theirs to come.
+                Event::RunFinished(_) => self.close_released(|_| true)?,
+                event => {
+                    let owner = event.subagent_run_id().cloned();
+                    self.close_released(|item| item.owner == owner)?;
+                }
+            }
         }
         self.check_and_send(event, size)
     }
@@ -183,7 +190,7 @@ impl<S: EventSink> RunWriter<S> {
         self.check_open()?;
         let size = self.check_size(&event)?;
         if !self.released.is_empty() {
-            self.close_released(owner)?;
+            self.close_released(|item| item.owner.as_ref() == owner)?;
         }
         self.check_and_send(event, size)
     }
@@ -210,6 +217,10 @@ impl<S: EventSink> RunWriter<S> {
         event.subagent_run_id = owner;
         let event = Event::from(event);
         self.check_size(&event)?;
+        if !self.unchecked && !self.sequence().is_active() {
+            // Refused for where it stands, which must not leave the state changed.
+            return self.emit(event);
+        }
         if let Event::StateDelta(delta) = &event {
             // Tried first, so that a patch which does not apply is the caller's error and not the consumer's warning.
             let state = self.state.get_or_insert_with(|| self.input.initial_state());
@@ -256,8 +267,11 @@ impl<S: EventSink> RunWriter<S> {
         let mut finished = RunFinishedEvent::new(&self.input.thread_id, &self.input.run_id);
         finished.outcome = outcome;
         finished.result = result;
-        finished.usage = self.take_usage();
+        finished.usage = self.usage();
         self.close_all();
+        if self.is_over() {
+            return;
+        }
         let finished = Event::from(finished);
         let sent = self.check_size(&finished).and_then(|size| self.check_and_send(finished, size));
         if let Err(error) = sent {
@@ -277,10 +291,14 @@ impl<S: EventSink> RunWriter<S> {
             return;
         }
         self.close_all();
-        let mut failed = RunErrorEvent::new(error.public_message());
-        failed.code = error.wire_code().map(str::to_owned);
-        failed.usage = self.take_usage();
-        let failed = Event::from(failed);
+        if self.is_over() {
+            return;
+        }
+        let mut failed = self.failure(error);
+        if let Err(too_large) = self.check_size(&failed) {
+            // An ending goes out whatever the limit; only what it says has to fit.
+            failed = self.failure(&too_large.into());
+        }
         let size = size::hint(&failed);
         if self.check_and_send(failed, size).is_err() {
             self.ending = Some(Ending::Closed);
@@ -304,17 +322,29 @@ impl<S: EventSink> RunWriter<S> {
         self.sequence.sequence()
     }
 
-    fn take_usage(&mut self) -> Option<Vec<TokenUsage>> {
-        let usage = mem::take(&mut self.usage);
-        (!usage.is_empty()).then_some(usage)
+    /// Whether anything is open that a RUN_FINISHED does not close by itself, as it does with what chunks build.
+    pub(super) fn needs_closing(&self) -> bool {
+        self.sequence.needs_closing()
+    }
+
+    fn failure(&self, error: &RunError) -> Event {
+        let mut failed = RunErrorEvent::new(error.public_message());
+        failed.code = error.wire_code().map(str::to_owned);
+        failed.usage = self.usage();
+        failed.into()
+    }
+
+    fn usage(&self) -> Option<Vec<TokenUsage>> {
+        (!self.usage.is_empty()).then(|| self.usage.clone())
     }
 
     fn check_open(&self) -> Result<(), WriteError> {
         if self.is_over() { Err(WriteError::Closed) } else { Ok(()) }
     }
 
-    /// About how many bytes the event takes, if they are within the limit.
+    /// About how many bytes the event takes, if they are within the limit and its integers are.
     fn check_size(&self, event: &Event) -> Result<usize, WriteError> {
+        size::check_integers(event)?;
         let hint = size::hint(event);
         // A byte of text becomes six at the most (`\u0000`), so most events are known to fit without a count.
         if hint.saturating_mul(6) <= self.max_event_bytes {
@@ -366,23 +396,29 @@ impl<S: EventSink> RunWriter<S> {
         }
     }
 
-    /// Closes what handles have let go of, of one owner: the item opened last first, and with a subagent what is in it.
-    fn close_released(&mut self, owner: Option<&SubagentRunId>) -> Result<(), WriteError> {
-        let (due, kept): (Vec<_>, Vec<_>) =
-            mem::take(&mut self.released).into_iter().partition(|item| item.owner.as_ref() == owner);
+    /// Closes what handles have let go of and is due: the item opened last first, and with a subagent what is in it.
+    fn close_released(&mut self, is_due: impl Fn(&OpenItem) -> bool) -> Result<(), WriteError> {
+        let (due, kept): (Vec<_>, Vec<_>) = mem::take(&mut self.released).into_iter().partition(is_due);
         self.released = kept;
         if due.is_empty() || self.unchecked {
             return Ok(());
         }
         let mut events = Vec::new();
-        for item in self.sequence().open_items().iter().rev().filter(|item| due.contains(item)) {
+        for item in self.sequence().open_items().iter().rev().filter(|item| is_among(item, &due)) {
             if item.kind == OpenKind::Subagent {
                 let id = SubagentRunId::from(Arc::clone(&item.id));
                 events.extend(self.sequence.close_events_of(Some(&id)));
             }
             events.push(item.close_event());
         }
-        self.send_closing(events)
+        // What a subagent has open may be due by itself as well.
+        let mut closing: Vec<Event> = Vec::with_capacity(events.len());
+        for event in events {
+            if !closing.contains(&event) {
+                closing.push(event);
+            }
+        }
+        self.send_closing(closing)
     }
 
     fn send_closing(&mut self, events: Vec<Event>) -> Result<(), WriteError> {
@@ -402,4 +438,14 @@ impl<S: EventSink> RunWriter<S> {
             tracing::error!(%error, "an open item could not be closed");
         }
     }
+}
+
+/// Whether an open item is one of those let go of. A call may have another owner than the handle that made it, if its
+/// parent message has (`SUB-4`); only steps need the owner to be told apart.
+fn is_among(item: &OpenItem, released: &[OpenItem]) -> bool {
+    released.iter().any(|other| {
+        other.kind == item.kind
+            && other.id == item.id
+            && (item.kind != OpenKind::Step || other.owner == item.owner)
+    })
 }

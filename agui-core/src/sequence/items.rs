@@ -167,7 +167,16 @@ impl Sequence {
     /// The message that carries a new call, and the call's owner by it (`SUB-4`). `None` gives the call a message of
     /// its own.
     fn parent_of(&self, event: &ToolCallStartEvent) -> Result<Option<(MessageId, Owner)>, SequenceError> {
-        let Some(parent) = &event.parent_message_id else { return Ok(None) };
+        let own;
+        let parent = match &event.parent_message_id {
+            Some(parent) => parent,
+            // The message it gets has the call's id, which is another message's already.
+            None if self.is_producer() && self.history.messages.contains_key(event.tool_call_id.as_str()) => {
+                own = MessageId::from(event.tool_call_id.clone());
+                &own
+            }
+            None => return Ok(None),
+        };
         let kind = EventType::ToolCallStart;
         let tag = event.subagent_run_id.as_ref();
         match self.history.messages.get(parent) {
@@ -175,13 +184,13 @@ impl Sequence {
             Some(record) if record.role != Role::Assistant => {
                 if self.is_producer() {
                     let message = format!(
-                        "parentMessageId {} of call {} names a message of role {}, only an assistant message carries \
-                         calls",
-                        Quoted(parent.as_str()),
+                        "call {} would be carried by message {} of role {}, only an assistant message carries calls",
                         Quoted(event.tool_call_id.as_str()),
+                        Quoted(parent.as_str()),
                         record.role
                     );
-                    return Err(SequenceError::new("SUB-4", kind, message));
+                    let rule = if event.parent_message_id.is_some() { "SUB-4" } else { "SHAPE-9" };
+                    return Err(SequenceError::new(rule, kind, message));
                 }
                 Ok(None)
             }

@@ -365,6 +365,11 @@ impl Sequence {
         self.open.subagents.peek(id).is_some()
     }
 
+    /// Whether an invocation was announced in this run, ended or not.
+    pub(crate) fn is_subagent_announced(&self, id: &SubagentRunId) -> bool {
+        self.this_run.announced.contains(id)
+    }
+
     /// The role of a message of the thread; absent if nothing has told of the message.
     pub fn message_role(&self, id: &MessageId) -> Option<Role> {
         self.history.messages.get(id).map(|record| record.role)

@@ -5,8 +5,8 @@ use super::history::Name;
 use super::items::other_owner;
 use super::{Adopt, Quoted, Sequence, SequenceError};
 use crate::{
-    ActivityDeltaEvent, ActivitySnapshotEvent, EventType, Message, MessageId, ReasoningEncryptedValueEvent,
-    ReasoningEncryptedValueSubtype, Role, ToolCallId, ToolCallResultEvent,
+    ActivityDeltaEvent, ActivitySnapshotEvent, EventType, JsonPatchOperation, Message, MessageId,
+    ReasoningEncryptedValueEvent, ReasoningEncryptedValueSubtype, Role, ToolCallId, ToolCallResultEvent,
 };
 
 impl Sequence {
@@ -78,6 +78,10 @@ impl Sequence {
                 let message = format!("activity {} has had no snapshot", Quoted(id));
                 Err(SequenceError::new("STATE-11", kind, message))
             }
+            Some(_) if self.is_producer() && !leaves_an_object(&event.patch) => {
+                let message = format!("the patch makes the content of activity {} no object", Quoted(id));
+                Err(SequenceError::new("STATE-8", kind, message))
+            }
             _ => Ok(()),
         }
     }
@@ -137,5 +141,18 @@ impl Sequence {
         if let Some(progress) = self.this_run.calls.get_mut(call) {
             progress.answered = true;
         }
+    }
+}
+
+/// Whether a patch of an object leaves an object, as far as it says so itself: what is copied to the root is not known
+/// here.
+fn leaves_an_object(patch: &[JsonPatchOperation]) -> bool {
+    let at_root = |operation: &&JsonPatchOperation| {
+        operation.path().as_str().is_empty() && !matches!(operation, JsonPatchOperation::Test(_))
+    };
+    match patch.iter().rev().find(at_root) {
+        Some(JsonPatchOperation::Remove(_)) => false,
+        Some(operation) => operation.value().is_none_or(serde_json::Value::is_object),
+        None => true,
     }
 }

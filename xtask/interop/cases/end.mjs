@@ -111,10 +111,23 @@ export default [
     script: [
       { toolCall: { name: "f", id: "c1" } },
       { toolCall: { name: "g", id: "c2" } },
-      { finish: { outcome: { type: "success", pendingToolCallIds: ["c2", "c1"] } } },
+      { finish: { outcome: { type: "success", pendingToolCallIds: ["c1", "c2"] } } },
     ],
     body: [...call("c1", "f", "{}"), ...call("c2", "g", "{}")],
-    end: pending("c2", "c1"),
+    end: pending("c1", "c2"),
+    messages: [calls("c1", [toolCall("c1", "f", "{}")]), calls("c2", [toolCall("c2", "g", "{}")])],
+  },
+  {
+    // INT-7: the list holds exactly the calls that are unanswered, in the order made.
+    name: "finish refuses a list in another order",
+    script: [
+      { toolCall: { name: "f", id: "c1" } },
+      { toolCall: { name: "g", id: "c2" } },
+      { finish: { outcome: { type: "success", pendingToolCallIds: ["c2", "c1"] } } },
+    ],
+    wellFormed: false,
+    body: [...call("c1", "f", "{}"), ...call("c2", "g", "{}")],
+    end: runError(/./, "protocol_violation"),
     messages: [calls("c1", [toolCall("c1", "f", "{}")]), calls("c2", [toolCall("c2", "g", "{}")])],
   },
   {

@@ -57,6 +57,6 @@ const check = async (HttpAgent, speaks, row) => {
 export const stepTable = (HttpAgent, speaks) => {
   describe(`the step table, through @ag-ui/client ${speaks}`, () => {
     listenToConsole();
-    for (const row of cases) test(row.name, { timeout: 30000 }, () => check(HttpAgent, speaks, row));
+    for (const row of cases) test(row.name, { timeout: 10000 }, () => check(HttpAgent, speaks, row));
   });
 };

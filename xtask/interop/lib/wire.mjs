@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import http from "node:http";
 import { RUN, THREAD } from "./events.mjs";
-import { BASE } from "./settings.mjs";
+import { BASE, KEEPALIVE_MS } from "./settings.mjs";
 
 export const SSE = "text/event-stream";
 
@@ -15,14 +15,26 @@ export const inputOf = (members = {}) => ({
 /** A run input for the agent `script`. */
 export const scriptOf = (script, members = {}) => inputOf({ ...members, forwardedProps: { script } });
 
+// No request of these suites has reason to take longer. A server that leaves a body open then fails a test and does not
+// hang the suite.
+const PATIENCE_MS = 20000 + 4 * KEEPALIVE_MS;
+const bounded = (signal, ms = PATIENCE_MS) => {
+  // Not `AbortSignal.any` with `AbortSignal.timeout`: Node 20 may collect the pair before it fires.
+  const abort = new AbortController();
+  setTimeout(() => abort.abort(new Error(`the server took more than ${ms} ms`)), ms).unref();
+  signal?.addEventListener("abort", () => abort.abort(signal.reason));
+  return abort.signal;
+};
+
 /** POSTs a value as JSON, or text and bytes as they are. */
-export const post = (body, { path = "/agui", agent = "script", headers = {}, ...init } = {}) => {
+export const post = (body, { path = "/agui", agent = "script", headers = {}, signal, ...init } = {}) => {
   const asIs = typeof body === "string" || body instanceof Uint8Array || body instanceof ReadableStream;
   return fetch(`${BASE}${path}`, {
     method: "POST",
     headers: { "content-type": "application/json", accept: SSE, "x-agent-id": agent, ...headers },
     body: asIs ? body : JSON.stringify(body),
     ...(body instanceof ReadableStream ? { duplex: "half" } : {}),
+    signal: bounded(signal),
     ...init,
   });
 };
@@ -71,6 +83,17 @@ export const readRun = async (response) => {
 
 /** POSTs a run and reads it. */
 export const runOf = async (input, options) => readRun(await post(input, options));
+/**
+ * One plain run with little patience. A suite awaits it before anything else, so that a server that serves nobody fails it at once and not
+ * one timeout after another.
+ */
+export const canary = async () => {
+  const { events } = await readRun(await post(scriptOf([{ text: "canary" }]), { signal: bounded(undefined, 10000) }));
+  assert.deepEqual(events.map(({ type }) => type), [
+    "RUN_STARTED", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "RUN_FINISHED",
+  ]);
+};
+
 /** The events of a script's run. */
 export const eventsOf = async (script, options) => (await runOf(scriptOf(script), options)).events;
 
@@ -83,6 +106,7 @@ export async function* arriving(response) {
     rest += streaming.decode(bytes, { stream: true });
     const frames = rest.split("\n\n");
     rest = frames.pop();
+    assert.ok(rest.length < 1000000, "a megabyte without an empty line");
     for (const frame of frames) yield { frame, ms: performance.now() - from };
   }
 }
@@ -116,7 +140,7 @@ export const seenInput = async (members, options) => {
 
 /** A request with exactly these headers; `fetch` adds some of its own. */
 export const bareRequest = async ({ method = "POST", path = "/agui", headers = {}, body, agent } = {}) => {
-  const request = http.request(`${BASE}${path}`, { method, headers, agent });
+  const request = http.request(`${BASE}${path}`, { method, headers, agent, signal: bounded() });
   request.end(body);
   const [response] = await once(request, "response");
   const chunks = [];

@@ -6,7 +6,9 @@ import { describe, test } from "node:test";
 import { HttpAgent } from "client-legacy";
 import { agentFor, listenToConsole, run } from "../lib/client.mjs";
 import { stepTable } from "../lib/suite.mjs";
-import { eventually, freshLabel } from "../lib/wire.mjs";
+import { canary, eventually, freshLabel } from "../lib/wire.mjs";
+
+await canary();
 
 stepTable(HttpAgent, "0.0.59");
 
@@ -92,9 +94,9 @@ describe("the downgrade, through @ag-ui/client 0.0.59", () => {
     assert.notEqual(told.events[1].value.input.state, null, "the agent sees no null state");
   });
 
-  test("abortRun cancels the run at the server", async () => {
+  test("abortRun cancels the run at the server", { timeout: 15000 }, async () => {
     const label = freshLabel();
-    const row = scripted([{ track: label }, { sleepMs: 60000 }]);
+    const row = scripted([{ track: label }, { sleepMs: 30000 }]);
     const agent = agentFor(HttpAgent, row);
     const running = run(agent, row.input);
     await eventually(label, ({ active }) => active === 1);

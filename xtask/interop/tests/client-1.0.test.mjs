@@ -6,7 +6,9 @@ import { HttpAgent } from "@ag-ui/client";
 import { agentFor, consoleOutput, listenToConsole, run } from "../lib/client.mjs";
 import { stepTable } from "../lib/suite.mjs";
 import { TOKEN } from "../lib/settings.mjs";
-import { eventually, freshLabel } from "../lib/wire.mjs";
+import { canary, eventually, freshLabel } from "../lib/wire.mjs";
+
+await canary();
 
 stepTable(HttpAgent, "1.0.0");
 
@@ -84,9 +86,9 @@ describe("conversations, through @ag-ui/client 1.0.0", () => {
     assert.deepEqual(second.events[1].value.input.messages, [{ id: "w", role: "reasoning", content: "hm", encryptedValue: "sealed" }]);
   });
 
-  test("abortRun cancels the run at the server", async () => {
+  test("abortRun cancels the run at the server", { timeout: 15000 }, async () => {
     const label = freshLabel();
-    const row = scripted([{ track: label }, { text: "a" }, { sleepMs: 60000 }, { text: "never" }]);
+    const row = scripted([{ track: label }, { text: "a" }, { sleepMs: 30000 }, { text: "never" }]);
     const agent = agentFor(HttpAgent, row);
     const running = run(agent, row.input);
     await eventually(label, ({ active }) => active === 1);

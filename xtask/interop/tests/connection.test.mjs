@@ -7,8 +7,11 @@ import { describe, test } from "node:test";
 import { text } from "../lib/events.mjs";
 import { BASE } from "../lib/settings.mjs";
 import {
-  arriving, bareRequest, chunked, eventOf, eventually, eventsOf, framesOf, freshLabel, KEEPALIVE, post, readRun, runOf, scriptOf, SSE, statsOf,
+  arriving, bareRequest, canary, chunked, eventOf, eventsOf, eventually, framesOf, freshLabel, KEEPALIVE, post,
+  readRun, runOf, scriptOf, SSE, statsOf,
 } from "../lib/wire.mjs";
+
+await canary();
 
 const none = { active: 0, completed: 0, cancelled: 0, failed: 0 };
 
@@ -56,12 +59,12 @@ describe("a client that goes away", () => {
   };
   const started = ({ type }) => type === "RUN_STARTED";
 
-  test("cancels a run that emits nothing", () => leave([{ sleepMs: 60000 }], started));
+  test("cancels a run that emits nothing", () => leave([{ sleepMs: 30000 }], started));
   test("cancels a run between two deltas", () =>
     leave([{ deltas: Array.from({ length: 2000 }, () => "x"), gapMs: 50 }], ({ type }) => type === "TEXT_MESSAGE_CONTENT"));
   test("cancels a run that floods", () => leave([{ flood: { count: 5000000, bytes: 1024 } }], ({ type }) => type === "TEXT_MESSAGE_CONTENT"));
   test("cancels a run deep inside steps and subagents", () =>
-    leave([{ step: { name: "a", do: [{ subagent: { name: "b", do: [{ sleepMs: 60000 }] } }] } }], ({ type }) => type === "SUBAGENT_STARTED"));
+    leave([{ step: { name: "a", do: [{ subagent: { name: "b", do: [{ sleepMs: 30000 }] } }] } }], ({ type }) => type === "SUBAGENT_STARTED"));
 });
 
 describe("a request that never becomes one", () => {

@@ -2,7 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { inputOf, post, readRun, runOf, scriptOf, seenInput } from "../lib/wire.mjs";
+import { canary, inputOf, post, readRun, runOf, scriptOf, seenInput } from "../lib/wire.mjs";
+
+await canary();
 
 const script = [{ inputEcho: true }];
 const user = (content, members) => ({ id: "u", role: "user", content, ...members });

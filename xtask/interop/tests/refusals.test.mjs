@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { BASE, BODY_LIMIT, TOKEN } from "../lib/settings.mjs";
-import { bareRequest, chunked, inputOf, post, readRun, refused, scriptOf } from "../lib/wire.mjs";
+import { bareRequest, canary, chunked, inputOf, post, readRun, refused, scriptOf } from "../lib/wire.mjs";
+
+await canary();
 
 const ORIGIN = "https://app.example";
 const user = (members) => ({ id: "u", role: "user", content: "q", ...members });

@@ -10,8 +10,10 @@ import { forOlderReader, matchesEvents, noStrayNulls } from "../lib/check.mjs";
 import { started } from "../lib/events.mjs";
 import { CAPTURE_DIR, KEEPALIVE_MS } from "../lib/settings.mjs";
 import {
-  arriving, bareRequest, eventOf, eventsOf, framesOf, inputOf, KEEPALIVE, post, readRun, runOf, scriptOf, SSE,
+  arriving, bareRequest, canary, eventOf, eventsOf, framesOf, inputOf, KEEPALIVE, post, readRun, runOf, scriptOf, SSE,
 } from "../lib/wire.mjs";
+
+await canary();
 
 if (CAPTURE_DIR !== undefined) mkdirSync(CAPTURE_DIR, { recursive: true });
 
@@ -79,7 +81,7 @@ describe("the head of a stream", () => {
 
   test("and the first event arrive before the agent has said anything", { timeout: 10000 }, async () => {
     const abort = new AbortController();
-    const response = await post(scriptOf([{ sleepMs: 60000 }]), { signal: abort.signal });
+    const response = await post(scriptOf([{ sleepMs: 30000 }]), { signal: abort.signal });
     for await (const { frame } of arriving(response)) {
       if (frame === KEEPALIVE) continue;
       assert.deepEqual(eventOf(frame).type, "RUN_STARTED");

@@ -21,7 +21,7 @@ use crate::{Verdict, frames, workspace_root};
 use demo::Demo;
 
 /// The command's options.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub(crate) struct Args {
     /// The binding whose demo server is built and started.
     #[arg(long, value_enum, default_value_t = Adapter::Axum)]
@@ -33,8 +33,9 @@ pub(crate) struct Args {
 }
 
 /// The bindings that ship a demo server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 enum Adapter {
+    #[default]
     Axum,
     Actix,
     Warp,
@@ -48,6 +49,11 @@ impl Adapter {
             Self::Warp => "warp",
         }
     }
+}
+
+/// Runs every suite against the demo server of the default binding.
+pub(crate) fn run_default() -> anyhow::Result<Verdict> {
+    run(&Args::default())
 }
 
 /// Runs every suite; complaints are the failures they printed.

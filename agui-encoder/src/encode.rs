@@ -1,0 +1,82 @@
+//! The encoder of a stream, whichever format was negotiated, and why an event could not be written.
+
+use agui_core::{Event, EventType};
+use bytes::BytesMut;
+
+use crate::{Format, SseEncoder};
+
+/// Writes the events of one stream in its format.
+///
+/// # Examples
+/// ```
+/// use agui_core::StepStartedEvent;
+/// use agui_encoder::{Encoder, Format};
+/// use bytes::BytesMut;
+///
+/// let mut buffer = BytesMut::new();
+/// Encoder::new(Format::Sse).encode(&StepStartedEvent::new("plan").into(), &mut buffer)?;
+/// assert!(buffer.ends_with(b"\n\n"));
+/// # Ok::<(), agui_encoder::EncodeError>(())
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Encoder {
+    /// Server-sent events.
+    Sse(SseEncoder),
+    /// Cannot write events of one type, for tests of what follows.
+    #[cfg(test)]
+    Broken(EventType),
+}
+
+impl Encoder {
+    /// The encoder of a format.
+    pub const fn new(format: Format) -> Self {
+        match format {
+            Format::Sse => Self::Sse(SseEncoder::new()),
+        }
+    }
+
+    /// Appends one event to the buffer, whole or not at all. Allocates only where the buffer has to grow.
+    ///
+    /// # Errors
+    /// The format cannot carry the event; the buffer is as it was.
+    pub fn encode(&mut self, event: &Event, buffer: &mut BytesMut) -> Result<(), EncodeError> {
+        match self {
+            Self::Sse(sse) => sse.encode(event, buffer),
+            #[cfg(test)]
+            Self::Broken(event_type) if event.event_type() == *event_type => {
+                Err(EncodeError { event_type: *event_type, source: "broken for the test".into() })
+            }
+            #[cfg(test)]
+            Self::Broken(_) => SseEncoder::new().encode(event, buffer),
+        }
+    }
+
+    /// What keeps an idle stream open, in the formats that have such a thing.
+    pub const fn keep_alive(&self) -> Option<&'static [u8]> {
+        match self {
+            Self::Sse(_) => Some(SseEncoder::KEEP_ALIVE),
+            #[cfg(test)]
+            Self::Broken(_) => None,
+        }
+    }
+}
+
+/// An event that the format cannot carry. Nothing of it was written.
+#[derive(Debug, thiserror::Error)]
+#[error("an event of type {event_type} cannot be encoded")]
+pub struct EncodeError {
+    event_type: EventType,
+    source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl EncodeError {
+    pub(crate) fn json(event_type: EventType, source: serde_json::Error) -> Self {
+        Self { event_type, source: source.into() }
+    }
+
+    /// The type of the event.
+    pub const fn event_type(&self) -> EventType {
+        self.event_type
+    }
+}

@@ -1,0 +1,119 @@
+//! Who may start a run: the bearer token, the application's own authenticator, and its admission hook.
+
+use std::fmt;
+use std::future::{self, Future};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use ::http::header::{ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, ORIGIN};
+use ::http::{HeaderMap, Method};
+use agui_core::RunAgentInput;
+use agui_core::producer::Extensions;
+use subtle::ConstantTimeEq;
+
+use super::{Refusal, RefusalCode, RequestHead};
+
+type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// An authenticator as it is kept: it gives what it learned about the caller.
+pub(crate) type Authenticate =
+    Arc<dyn Fn(RequestHead) -> BoxFuture<Result<Extensions, Refusal>> + Send + Sync>;
+
+/// An admission hook as it is kept.
+pub(crate) type Admit = Arc<dyn Fn(Admission) -> BoxFuture<Result<(), Refusal>> + Send + Sync>;
+
+/// What the admission hook decides on: a well-formed input and everything known about its sender.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Admission {
+    /// What the authenticator and the layers in front of it left, the [`RequestHead`] included.
+    pub extensions: Extensions,
+    /// The input. Its thread id is a claim of the client's: whether the caller owns the thread is for the hook to
+    /// check.
+    pub input: Arc<RunAgentInput>,
+    /// The agent that was asked for, where the endpoint serves several.
+    pub agent: Option<Arc<str>>,
+}
+
+/// A token that callers have to present.
+#[derive(Clone)]
+pub(crate) struct BearerToken(Arc<str>);
+
+impl BearerToken {
+    pub(crate) fn new(token: impl Into<String>) -> Self {
+        Self(Arc::from(token.into()))
+    }
+
+    /// Whether the request presents the token. An empty configured token admits nobody.
+    fn admits(&self, headers: &HeaderMap) -> bool {
+        let mut values = headers.get_all(AUTHORIZATION).iter();
+        let (Some(value), None) = (values.next(), values.next()) else { return false };
+        let Some((scheme, rest)) = value.as_bytes().split_at_checked(b"bearer".len()) else { return false };
+        let presented = rest.trim_ascii();
+        let well_formed = scheme.eq_ignore_ascii_case(b"bearer") && rest.first() == Some(&b' ');
+        // Compared whatever the scheme, so that the time says nothing about the token.
+        let equal = bool::from(presented.ct_eq(self.0.as_bytes()));
+        well_formed && equal && !self.0.is_empty()
+    }
+}
+
+impl fmt::Debug for BearerToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BearerToken")
+    }
+}
+
+/// Who is let in.
+#[derive(Clone, Default)]
+pub(crate) struct Gate {
+    pub(crate) token: Option<BearerToken>,
+    pub(crate) authenticate: Option<Authenticate>,
+}
+
+impl Gate {
+    /// Judges the head before anything else is, and gives what is known about the caller.
+    pub(crate) async fn check(&self, head: &RequestHead) -> Result<Extensions, Refusal> {
+        // A browser sends no credentials with a preflight; what answers it, if anything, is the CORS layer.
+        if is_preflight(head) {
+            return Ok(Extensions::new());
+        }
+        if self.token.as_ref().is_some_and(|token| !token.admits(head.headers())) {
+            return Err(Refusal::unauthorized());
+        }
+        match &self.authenticate {
+            Some(authenticate) => guard(|| authenticate(head.clone())).await?,
+            None => Ok(Extensions::new()),
+        }
+    }
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate")
+            .field("token", &self.token)
+            .field("authenticate", &self.authenticate.is_some())
+            .finish()
+    }
+}
+
+/// Runs a hook of the application's, whose panic is a 500 without its text.
+pub(crate) async fn guard<T>(hook: impl FnOnce() -> BoxFuture<T>) -> Result<T, Refusal> {
+    let panicked = |_| {
+        tracing::error!("a hook of the endpoint panicked");
+        Refusal::new(RefusalCode::InternalError)
+    };
+    let mut future = catch_unwind(AssertUnwindSafe(hook)).map_err(panicked)?;
+    future::poll_fn(move |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+        Ok(poll) => poll.map(Ok),
+        Err(panic) => Poll::Ready(Err(panicked(panic))),
+    })
+    .await
+}
+
+fn is_preflight(head: &RequestHead) -> bool {
+    *head.method() == Method::OPTIONS
+        && head.headers().contains_key(ORIGIN)
+        && head.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+}

@@ -1,0 +1,65 @@
+//! The run input out of a request's body (`PROC-10`).
+
+use agui_core::enforce::{self, EnforceError, InputError};
+use agui_core::json::{self, Utf8};
+use agui_core::{RunAgentInput, Warning};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{Refusal, RefusalCode};
+
+/// Reads an input, with what was odd about it.
+pub(crate) fn read(body: &[u8], generate_ids: bool) -> Result<(RunAgentInput, Vec<Warning>), Refusal> {
+    RunAgentInput::from_json(body)
+        .or_else(|error| match &error {
+            InputError::Malformed(malformed) if generate_ids && is_missing_id(malformed) => {
+                read_with_generated_ids(body)
+            }
+            _ => Err(error),
+        })
+        .map_err(|error| refusal(&error))
+}
+
+fn refusal(error: &InputError) -> Refusal {
+    let code = match error {
+        InputError::Malformed(_) => RefusalCode::InvalidInput,
+        _ => RefusalCode::InvalidJson,
+    };
+    let refusal = Refusal::new(code).with_message(error.message());
+    match error.path() {
+        Some(path) => refusal.with_path(path),
+        None => refusal,
+    }
+}
+
+/// Whether what is missing is an id that a lenient host makes up.
+fn is_missing_id(malformed: &EnforceError) -> bool {
+    let path = malformed.path();
+    let of_message = path.strip_prefix("messages[").is_some_and(|rest| rest.ends_with("].id"));
+    malformed.is_missing() && (of_message || path == "runId" || path == "threadId")
+}
+
+/// Reads an input once more and makes up the ids that are not there.
+fn read_with_generated_ids(body: &[u8]) -> Result<(RunAgentInput, Vec<Warning>), InputError> {
+    let mut warnings = Vec::new();
+    let mut raw = json::read(body, Utf8::Strict, &mut warnings)?;
+    let mut generated = 0_usize;
+    let mut generate = |object: &mut Value, name: &str| {
+        if let Value::Object(members) = object {
+            members.entry(name).or_insert_with(|| {
+                generated += 1;
+                Value::String(Uuid::new_v4().to_string())
+            });
+        }
+    };
+    generate(&mut raw, "threadId");
+    generate(&mut raw, "runId");
+    if let Some(Value::Array(messages)) = raw.get_mut("messages") {
+        for message in messages {
+            generate(message, "id");
+        }
+    }
+    let input = enforce::received_input(raw, &mut warnings)?;
+    warnings.push(Warning::new("SHAPE-9", format!("{generated} missing ids were made up")));
+    Ok((input, warnings))
+}

@@ -1,0 +1,34 @@
+//! The HTTP endpoint without a framework.
+//!
+//! An [`Endpoint`] puts a [`RunHandler`](agui_core::RunHandler) behind one path. Whatever carries the bytes hands over a
+//! request in two steps: [`Endpoint::begin`] judges the head and answers with a refusal or with the limit to read the
+//! body under, [`Pending::finish`] takes the body and gives the response, whose [`Body`] is the stream of events. All
+//! policy lives here: methods, content types, limits, credentials, admission, keep-alive, what a vanished reader means
+//! and how refusals look.
+//!
+//! CORS, compression, TLS and routing are the framework's.
+//!
+//! Invariants: a refused request starts nothing; a run that starts has exactly one terminal event, or none if nobody
+//! reads it any more; no lock is held across an await, and the only one on the way of an event is the run's own.
+
+mod authenticate;
+mod body;
+mod collect;
+mod drive;
+mod endpoint;
+mod handlers;
+mod head;
+mod input;
+mod pending;
+mod refusal;
+mod registry;
+mod settings;
+
+pub use authenticate::Admission;
+pub use body::{Body, Disconnect};
+pub use collect::{BodyCollector, RequestBody, collect_body, drain_body};
+pub use drive::{OnDisconnect, RunInfo};
+pub use endpoint::{Begun, Endpoint};
+pub use head::RequestHead;
+pub use pending::Pending;
+pub use refusal::{Refusal, RefusalCode};

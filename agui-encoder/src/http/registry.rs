@@ -1,0 +1,161 @@
+//! The runs in progress: how many there are, whose they are, and how a shutdown reaches them.
+//!
+//! A run counts against the limits until its ending is about to become visible, so that a client which reacts to the
+//! ending is not refused because of the run it has just seen end. It is tracked until its driver is done.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agui_core::producer::{CancelReason, RunControl};
+use tokio::sync::Notify;
+
+use super::{Refusal, RefusalCode};
+
+/// The runs in progress of an endpoint and of its clones.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    inner: Mutex<Inner>,
+    /// Told when the last run has ended.
+    idle: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// New runs are refused.
+    closing: bool,
+    /// The grace of the shutdown is over.
+    cancelling: bool,
+    next: u64,
+    counted: usize,
+    per_identity: HashMap<String, usize>,
+    tracked: HashMap<u64, Option<RunControl>>,
+}
+
+/// What a run is admitted under.
+#[derive(Debug, Default)]
+pub(crate) struct Quota {
+    pub(crate) max_runs: Option<usize>,
+    /// Whose run it is, and how many that caller may have.
+    pub(crate) identity: Option<(String, usize)>,
+}
+
+impl Registry {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a run in, if there is room for it.
+    pub(crate) fn enter(self: &Arc<Self>, quota: Quota) -> Result<Slot, Refusal> {
+        let mut inner = self.lock();
+        if inner.closing {
+            return Err(Refusal::new(RefusalCode::Unavailable).with_message("The server is shutting down."));
+        }
+        if let Some((identity, limit)) = &quota.identity
+            && inner.per_identity.get(identity).copied().unwrap_or(0) >= *limit
+        {
+            return Err(Refusal::new(RefusalCode::TooManyRuns));
+        }
+        if quota.max_runs.is_some_and(|limit| inner.counted >= limit) {
+            return Err(Refusal::new(RefusalCode::Unavailable)
+                .with_message("The server has no room for another run."));
+        }
+        let id = inner.next;
+        inner.next = inner.next.wrapping_add(1);
+        inner.counted += 1;
+        let identity = quota.identity.map(|(identity, _)| identity);
+        if let Some(identity) = &identity {
+            *inner.per_identity.entry(identity.clone()).or_default() += 1;
+        }
+        inner.tracked.insert(id, None);
+        Ok(Slot { registry: Arc::clone(self), id, identity, counted: true })
+    }
+
+    /// Refuses new runs, lets the others end for as long as `grace`, then cancels them; resolves when all have ended.
+    pub(crate) fn shutdown(self: Arc<Self>, grace: Duration) -> impl Future<Output = ()> + Send {
+        self.lock().closing = true;
+        async move {
+            if tokio::time::timeout(grace, self.idle()).await.is_err() {
+                let running: Vec<_> = {
+                    let mut inner = self.lock();
+                    inner.cancelling = true;
+                    inner.tracked.values().flatten().cloned().collect()
+                };
+                for control in running {
+                    control.cancel(CancelReason::Shutdown);
+                }
+                self.idle().await;
+            }
+        }
+    }
+
+    /// Resolves when no run is in progress.
+    async fn idle(&self) {
+        loop {
+            let mut idle = pin!(self.idle.notified());
+            // Registered before the look, so that an end in between is not missed.
+            idle.as_mut().enable();
+            if self.lock().tracked.is_empty() {
+                return;
+            }
+            idle.await;
+        }
+    }
+}
+
+/// The place of one run in the registry.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    registry: Arc<Registry>,
+    id: u64,
+    identity: Option<String>,
+    counted: bool,
+}
+
+impl Slot {
+    /// Says how the run is reached.
+    pub(crate) fn attach(&self, control: &RunControl) {
+        let mut inner = self.registry.lock();
+        let cancelling = inner.cancelling;
+        if let Some(place) = inner.tracked.get_mut(&self.id) {
+            *place = Some(control.clone());
+        }
+        drop(inner);
+        // A shutdown that looked a moment ago has not seen this run.
+        if cancelling {
+            control.cancel(CancelReason::Shutdown);
+        }
+    }
+
+    /// Stops counting the run: its ending is about to be seen.
+    pub(crate) fn release(&mut self) {
+        if !std::mem::replace(&mut self.counted, false) {
+            return;
+        }
+        let mut inner = self.registry.lock();
+        inner.counted = inner.counted.saturating_sub(1);
+        if let Some(identity) = &self.identity
+            && let Some(count) = inner.per_identity.get_mut(identity)
+        {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                inner.per_identity.remove(identity);
+            }
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.release();
+        let mut inner = self.registry.lock();
+        inner.tracked.remove(&self.id);
+        let idle = inner.tracked.is_empty();
+        drop(inner);
+        if idle {
+            self.registry.idle.notify_waiters();
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The settings of a demo server, from environment variables and flags.
+
+use std::time::Duration;
+
+/// What a demo server can be told. Each setting is an environment variable and a flag; the flag beats the variable.
+///
+/// | variable | flag | default |
+/// | --- | --- | --- |
+/// | `AGUI_DEMO_ADDR` | `--addr` | `127.0.0.1:8080` |
+/// | `AGUI_DEMO_TOKEN` | `--token` | `demo-token` |
+/// | `AGUI_DEMO_KEEPALIVE_MS` | `--keepalive-ms` | 15000 |
+/// | `AGUI_DEMO_BODY_LIMIT` | `--body-limit` | 1048576 |
+///
+/// A flag takes its value from the next argument or from behind a `=`.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// The address to listen on.
+    pub addr: String,
+    /// The bearer token of everything under `/secure`. An empty one refuses everybody.
+    pub token: String,
+    /// The silence after which a keep-alive comment is written; zero writes none.
+    pub keep_alive: Duration,
+    /// The largest request body that is accepted, in bytes.
+    pub body_limit: usize,
+}
+
+/// Settings that cannot be read. The message says which and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// An argument that is no flag of ours.
+    #[error("unknown argument `{0}`; known are --addr, --token, --keepalive-ms and --body-limit")]
+    UnknownArgument(String),
+    /// A flag without its value.
+    #[error("`{0}` needs a value")]
+    MissingValue(String),
+    /// A value that should be a number and is not.
+    #[error("`{name}` should be a whole number, and `{value}` is none")]
+    NotANumber {
+        /// The flag or the variable.
+        name: String,
+        /// What it was set to.
+        value: String,
+    },
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            addr: "127.0.0.1:8080".to_owned(),
+            token: "demo-token".to_owned(),
+            keep_alive: Duration::from_secs(15),
+            body_limit: 1_048_576,
+        }
+    }
+}
+
+impl std::fmt::Debug for Settings {
+    /// Leaves out the token.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings")
+            .field("addr", &self.addr)
+            .field("keep_alive", &self.keep_alive)
+            .field("body_limit", &self.body_limit)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The settings of this process.
+///
+/// # Errors
+/// An argument is unknown, lacks its value, or a number is none.
+pub fn settings() -> Result<Settings, SettingsError> {
+    Settings::read(|name| std::env::var(name).ok(), std::env::args().skip(1))
+}
+
+const NAMES: [(&str, &str); 4] = [
+    ("AGUI_DEMO_ADDR", "--addr"),
+    ("AGUI_DEMO_TOKEN", "--token"),
+    ("AGUI_DEMO_KEEPALIVE_MS", "--keepalive-ms"),
+    ("AGUI_DEMO_BODY_LIMIT", "--body-limit"),
+];
+
+impl Settings {
+    /// Reads settings from the variables that `variable` knows and from arguments without the program's name.
+    ///
+    /// # Errors
+    /// An argument is unknown, lacks its value, or a number is none.
+    pub fn read(
+        variable: impl Fn(&str) -> Option<String>,
+        arguments: impl IntoIterator<Item = String>,
+    ) -> Result<Self, SettingsError> {
+        let mut settings = Self::default();
+        for (name, flag) in NAMES {
+            if let Some(value) = variable(name) {
+                settings.set(flag, name, value)?;
+            }
+        }
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            let (flag, value) = match argument.split_once('=') {
+                Some((flag, value)) => (flag.to_owned(), Some(value.to_owned())),
+                None => (argument, None),
+            };
+            if !NAMES.iter().any(|(_, known)| *known == flag) {
+                return Err(SettingsError::UnknownArgument(flag));
+            }
+            let Some(value) = value.or_else(|| arguments.next()) else {
+                return Err(SettingsError::MissingValue(flag));
+            };
+            settings.set(&flag, &flag, value)?;
+        }
+        Ok(settings)
+    }
+
+    /// Sets what a flag stands for; `name` is what an error calls it.
+    fn set(&mut self, flag: &str, name: &str, value: String) -> Result<(), SettingsError> {
+        let not_a_number =
+            |value: &str| SettingsError::NotANumber { name: name.to_owned(), value: value.to_owned() };
+        match flag {
+            "--addr" => self.addr = value,
+            "--token" => self.token = value,
+            "--keepalive-ms" => {
+                self.keep_alive = Duration::from_millis(value.parse().map_err(|_| not_a_number(&value))?);
+            }
+            _ => self.body_limit = value.parse().map_err(|_| not_a_number(&value))?,
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)], arguments: &[&str]) -> Result<Settings, SettingsError> {
+        let find =
+            |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, v)| (*v).to_owned());
+        Settings::read(find, arguments.iter().map(|&argument| argument.to_owned()))
+    }
+
+    #[test]
+    fn nothing_said_means_the_defaults() {
+        assert_eq!(read(&[], &[]).unwrap(), Settings::default());
+    }
+
+    #[test]
+    fn a_flag_beats_its_variable() {
+        let variables = [("AGUI_DEMO_ADDR", "127.0.0.1:1"), ("AGUI_DEMO_KEEPALIVE_MS", "20")];
+        let settings = read(&variables, &["--addr", "127.0.0.1:2", "--body-limit=7"]).unwrap();
+        assert_eq!(settings.addr, "127.0.0.1:2");
+        assert_eq!(settings.keep_alive, Duration::from_millis(20));
+        assert_eq!(settings.body_limit, 7);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        assert_eq!(read(&[], &["--port"]), Err(SettingsError::UnknownArgument("--port".to_owned())));
+        assert_eq!(read(&[], &["--token"]), Err(SettingsError::MissingValue("--token".to_owned())));
+        let error = read(&[("AGUI_DEMO_BODY_LIMIT", "1k")], &[]).unwrap_err().to_string();
+        assert!(error.contains("AGUI_DEMO_BODY_LIMIT") && error.contains("1k"), "{error}");
+    }
+
+    #[test]
+    fn the_token_is_not_in_the_debug_output() {
+        assert!(!format!("{:?}", Settings::default()).contains("demo-token"));
+    }
+}

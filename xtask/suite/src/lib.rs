@@ -1,0 +1,105 @@
+//! The black-box suite that every binding passes, over real sockets.
+//!
+//! A binding says how it starts a server for an [`Endpoint`] and gets a [`Server`] back; everything here goes through
+//! the server's address. What a framework gets wrong shows where its bytes do: statuses, headers, the framing and the
+//! timing of the stream, and what the handler learns of a client that goes away. What the endpoint decides without a
+//! framework is tested where the endpoint is.
+//!
+//! The server serves the endpoint on `/agui`, behind the framework's own CORS layer, which mirrors any origin with
+//! credentials and lets GET and POST and any requested header through.
+//!
+//! [`suite!`] makes a test of every case. [`memory`] stands apart: it measures the whole process, so it runs alone in
+//! a test binary of its own.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::missing_panics_doc,
+    reason = "everything here is part of a test, and fails it by a panic"
+)]
+
+pub mod cancelling;
+mod client;
+pub mod cors;
+pub mod demo;
+pub mod memory;
+pub mod refusals;
+mod server;
+pub mod streams;
+
+pub use client::{Answer, Client, post_json};
+pub use server::{Server, Start, TaskGuard};
+
+use std::time::Duration;
+
+use agui_encoder::http::Endpoint;
+
+/// Makes a test of every case of the suite. The argument names a function in scope that is a [`Start`].
+#[macro_export]
+macro_rules! suite {
+    ($start:ident) => {
+        $crate::suite! { @cases $start
+            streams {
+                the_answer_is_an_event_stream_frame_by_frame
+                the_head_and_the_first_event_do_not_wait_for_the_handler
+                an_event_is_not_held_back
+                nothing_is_compressed
+                keep_alive_comments_fill_silence_between_frames
+                runs_follow_each_other_on_one_connection
+                the_body_ends_with_the_terminal_event
+                what_a_handler_leaves_open_is_closed
+                an_error_is_told_without_its_text
+                a_public_error_is_told
+                a_panic_is_told_without_its_text_and_the_server_goes_on
+                a_reader_that_pauses_loses_nothing
+                a_run_does_not_wait_for_another_runs_reader
+                unicode_arrives_unharmed
+                headers_of_the_request_reach_the_handler
+            }
+            cancelling {
+                a_client_that_goes_away_ends_a_run_that_writes
+                a_client_that_goes_away_ends_a_run_that_waits_for_its_reader
+                a_client_that_goes_away_ends_a_silent_run
+                a_handler_hears_of_it_within_its_grace
+                a_handler_that_sleeps_past_its_grace_is_dropped
+                a_handler_that_ignores_cancellation_is_dropped
+                a_client_that_stays_is_not_taken_for_gone
+                shutdown_refuses_new_runs_and_ends_the_others
+            }
+            refusals {
+                each_has_its_status_its_code_and_one_shape
+                the_method_is_judged_before_everything_else
+                credentials_are_judged_first
+                a_body_of_exactly_the_limit_is_accepted
+                a_body_over_the_limit_is_refused_with_and_without_a_length
+                a_body_far_over_the_limit_gets_its_answer
+                a_body_that_arrives_slowly_is_accepted
+                a_sender_that_vanishes_in_its_body_starts_nothing
+                a_refusal_leaves_the_connection_usable
+            }
+            cors {
+                a_preflight_is_answered_without_credentials
+                every_answer_names_the_origin
+            }
+        }
+    };
+    (@cases $start:ident $( $module:ident { $($case:ident)* } )*) => {
+        $( mod $module { $(
+            #[::tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() {
+                $crate::within_a_minute($crate::$module::$case(super::$start)).await;
+            }
+        )* } )*
+    };
+}
+
+/// Fails a case that hangs.
+pub async fn within_a_minute(case: impl Future<Output = ()>) {
+    let done = tokio::time::timeout(Duration::from_secs(60), case).await;
+    assert!(done.is_ok(), "the case hangs");
+}
+
+/// An endpoint of a handler with the defaults of the suite.
+fn endpoint(handler: impl agui_core::RunHandler) -> Endpoint {
+    Endpoint::new(handler)
+}
