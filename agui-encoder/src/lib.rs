@@ -1,16 +1,19 @@
-//! The wire of AG-UI 1.0 for Rust: content negotiation, SSE encoding and the framework-neutral HTTP endpoint.
+//! The wire of AG-UI 1.0 for Rust: content negotiation, SSE, NDJSON and the framework-neutral HTTP endpoint.
 //!
 //! [`negotiate`] chooses the format of an answer, an [`Encoder`] writes events in it, [`Downgrade`] reshapes events for
 //! peers from before 1.0, and [`http::Endpoint`] puts a handler behind HTTP for whatever framework carries the bytes.
-//! No framework and no socket is known here.
+//! [`decode`] cuts bodies into frames again, however they arrive. No framework and no socket is known here.
 
+pub mod decode;
 mod downgrade;
 mod encode;
 pub mod http;
+mod ndjson;
 mod negotiate;
 mod sse;
 
 pub use downgrade::Downgrade;
 pub use encode::{EncodeError, Encoder};
+pub use ndjson::NdjsonEncoder;
 pub use negotiate::{Format, Wildcards, negotiate, negotiate_with};
 pub use sse::SseEncoder;
