@@ -6,6 +6,7 @@ mod shape;
 mod capabilities;
 pub mod chunk;
 pub mod compat;
+pub mod consumer;
 mod content;
 pub mod enforce;
 mod error;
