@@ -178,10 +178,16 @@ impl Conversation {
     /// chunk changes nothing: it is [expanded](crate::chunk) before.
     #[inline]
     pub fn apply(&mut self, event: &Event, warnings: &mut Vec<Warning>) -> Change {
-        // Most events of a run are text.
-        if let Event::TextMessageContent(event) = event {
-            let metadata = event.metadata.as_ref();
-            return self.append(&event.message_id, &event.delta, Stream::Text, metadata, warnings);
+        // Most events of a run are text for the assistant's message that had the one before. What follows would do the
+        // same at a higher price.
+        if let Event::TextMessageContent(event) = event
+            && event.metadata.is_none()
+            && let Some((at, slot)) = self.slots.last_mut()
+            && let Message::Assistant(message) = &mut slot.message
+            && message.id == event.message_id
+        {
+            message.content.get_or_insert_default().push_str(&event.delta);
+            return Change::TextAppended(MessageKey(at));
         }
         self.apply_any(event, warnings)
     }

@@ -89,6 +89,12 @@ impl Slots {
         self.list.get_mut(at)
     }
 
+    /// The slot that was asked for last.
+    #[inline]
+    pub(super) fn last_mut(&mut self) -> Option<(usize, &mut Slot)> {
+        self.list.get_mut(self.last).map(|slot| (self.last, slot))
+    }
+
     /// The slot of an id, remembered for the next question.
     #[inline]
     pub(super) fn find(&mut self, id: &MessageId) -> Option<usize> {
