@@ -322,7 +322,7 @@ impl<S: EventSink> RunWriter<S> {
         self.sequence.sequence()
     }
 
-    /// Whether anything is open that a RUN_FINISHED does not close by itself, as it does with what chunks build.
+    /// Whether anything is open that a `RUN_FINISHED` does not close by itself, as it does with what chunks build.
     pub(super) fn needs_closing(&self) -> bool {
         self.sequence.needs_closing()
     }
