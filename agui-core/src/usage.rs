@@ -71,15 +71,16 @@ impl TokenUsage {
     /// assert_eq!(usage, [TokenUsage::default().with_model("m").with_input_tokens(7u64)]);
     /// ```
     pub fn aggregate(list: &mut Vec<Self>, usage: Self) {
-        match list.iter_mut().find(|entry| entry.provider == usage.provider && entry.model == usage.model) {
-            Some(entry) => entry.add(&usage),
-            None => {
-                // Through `add`, which keeps the counts in range.
-                let mut entry =
-                    Self { provider: usage.provider.clone(), model: usage.model.clone(), ..Self::default() };
-                entry.add(&usage);
-                list.push(entry);
-            }
+        let Self { provider, model, .. } = &usage;
+        if let Some(entry) =
+            list.iter_mut().find(|entry| entry.provider == *provider && entry.model == *model)
+        {
+            entry.add(&usage);
+            return;
         }
+        // Through `add`, which keeps the counts in range.
+        let mut entry = Self::default();
+        entry.add(&usage);
+        list.push(Self { provider: usage.provider, model: usage.model, ..entry });
     }
 }

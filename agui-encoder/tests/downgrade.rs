@@ -1,5 +1,7 @@
 //! What a peer that declares no protocol version is sent, row by row.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests, outside of a test function")]
+
 mod support;
 
 use std::borrow::Cow;

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::chunk::SpelledSequence;
 use crate::patch::{self, JsonPatchOperation};
-use crate::sequence::{OpenItem, OpenKind, Policy, Sequence};
+use crate::sequence::{OpenItem, OpenKind, Policy, Sequence, SequenceError};
 use crate::{
-    Event, PROTOCOL_VERSION, RunAgentInput, RunErrorEvent, RunFinishedEvent, RunStartedEvent,
+    Event, EventType, PROTOCOL_VERSION, RunAgentInput, RunErrorEvent, RunFinishedEvent, RunStartedEvent,
     StateDeltaEvent, SubagentRunId, TokenUsage,
 };
 
@@ -322,7 +322,7 @@ impl<S: EventSink> RunWriter<S> {
         self.sequence.sequence()
     }
 
-    /// Whether anything is open that a RUN_FINISHED does not close by itself, as it does with what chunks build.
+    /// Whether anything is open that a `RUN_FINISHED` does not close by itself, as it does with what chunks build.
     pub(super) fn needs_closing(&self) -> bool {
         self.sequence.needs_closing()
     }
@@ -359,6 +359,12 @@ impl<S: EventSink> RunWriter<S> {
 
     fn check_and_send(&mut self, event: Event, size: usize) -> Result<(), WriteError> {
         if !self.unchecked {
+            if let Event::RunStarted(started) = &event
+                && started.run_id != self.input.run_id
+            {
+                let message = "a writer serves the one run that its input asks for";
+                return Err(SequenceError::new("LIFE-9", EventType::RunStarted, message).into());
+            }
             self.sequence.check_spelled(&event)?;
         }
         self.track(&event);

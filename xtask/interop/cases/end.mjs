@@ -125,7 +125,6 @@ export default [
       { toolCall: { name: "g", id: "c2" } },
       { finish: { outcome: { type: "success", pendingToolCallIds: ["c2", "c1"] } } },
     ],
-    wellFormed: false,
     body: [...call("c1", "f", "{}"), ...call("c2", "g", "{}")],
     end: runError(/./, "protocol_violation"),
     messages: [calls("c1", [toolCall("c1", "f", "{}")]), calls("c2", [toolCall("c2", "g", "{}")])],
