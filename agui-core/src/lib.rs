@@ -20,6 +20,7 @@ mod outcome;
 pub mod patch;
 mod path;
 pub mod producer;
+pub mod projection;
 mod role;
 #[cfg(feature = "schemars")]
 pub mod schema;
