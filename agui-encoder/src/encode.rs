@@ -1,5 +1,7 @@
 //! The encoder of a stream, whichever format was negotiated, and why an event could not be written.
 
+use std::io;
+
 use agui_core::{Event, EventType};
 use bytes::BytesMut;
 
@@ -78,5 +80,26 @@ impl EncodeError {
     /// The type of the event.
     pub const fn event_type(&self) -> EventType {
         self.event_type
+    }
+}
+
+/// Appends what a serializer writes.
+pub(crate) struct Append<'a>(pub(crate) &'a mut BytesMut);
+
+impl io::Write for Append<'_> {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -4,10 +4,11 @@
 //!
 //! Invariant: a line is written whole or not at all.
 
-use std::io;
-
 use agui_core::Event;
 use bytes::BytesMut;
+
+use crate::EncodeError;
+use crate::encode::Append;
 
 /// Writes newline-delimited JSON.
 ///
@@ -20,7 +21,7 @@ use bytes::BytesMut;
 /// let mut buffer = BytesMut::new();
 /// NdjsonEncoder::new().encode(&TextMessageEndEvent::new("m1").into(), &mut buffer)?;
 /// assert_eq!(&buffer[..], b"{\"type\":\"TEXT_MESSAGE_END\",\"messageId\":\"m1\"}\n");
-/// # Ok::<(), serde_json::Error>(())
+/// # Ok::<(), agui_encoder::EncodeError>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
@@ -39,34 +40,13 @@ impl NdjsonEncoder {
     ///
     /// # Errors
     /// The event has no JSON; the buffer is as it was.
-    pub fn encode(&self, event: &Event, buffer: &mut BytesMut) -> Result<(), serde_json::Error> {
+    pub fn encode(&self, event: &Event, buffer: &mut BytesMut) -> Result<(), EncodeError> {
         let start = buffer.len();
         if let Err(error) = serde_json::to_writer(Append(buffer), event) {
             buffer.truncate(start);
-            return Err(error);
+            return Err(EncodeError::json(event.event_type(), error));
         }
         buffer.extend_from_slice(b"\n");
-        Ok(())
-    }
-}
-
-/// Appends what a serializer writes.
-struct Append<'a>(&'a mut BytesMut);
-
-impl io::Write for Append<'_> {
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    #[inline]
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

@@ -5,12 +5,11 @@
 //!
 //! Invariant: a frame is written whole or not at all.
 
-use std::io;
-
 use agui_core::Event;
 use bytes::BytesMut;
 
 use crate::EncodeError;
+use crate::encode::Append;
 
 /// Writes server-sent events.
 ///
@@ -50,27 +49,6 @@ impl SseEncoder {
             return Err(EncodeError::json(event.event_type(), error));
         }
         buffer.extend_from_slice(b"\n\n");
-        Ok(())
-    }
-}
-
-/// Appends what a serializer writes.
-struct Append<'a>(&'a mut BytesMut);
-
-impl io::Write for Append<'_> {
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    #[inline]
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

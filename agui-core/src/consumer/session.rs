@@ -1,0 +1,218 @@
+//! A consumer of one thread: inputs out, streams in, and a conversation that carries over.
+//!
+//! This puts the two directions together: the outgoing input is cleaned and checked (`PROC-9`, `INT-2`, `STATE-9`), the
+//! stream that answers it goes through a [`Pipeline`] of its own (`PROC-1`), and what it delivers is folded into the one
+//! [`Conversation`]. Who carries the bytes, and what the time is, stays outside.
+
+use serde_json::Value;
+
+use super::prepare::{Peer, prepare_input};
+use super::resume::ResumeError;
+use super::{Change, Conversation, Frame, Middleware, Pipeline, StreamEnd, StreamError};
+use crate::enforce::EnforceError;
+use crate::{Event, RunAgentInput, Warning, compat, enforce};
+
+/// A consumer of one thread.
+///
+/// # Examples
+/// ```
+/// use agui_core::consumer::{Session, StreamEnd};
+/// use serde_json::json;
+///
+/// let mut session = Session::new();
+/// let now_ms = 1_788_264_000_000;
+/// let raw = json!({"threadId": "t", "runId": "r", "messages": [{"id": "q", "role": "user", "content": "Hi"}]});
+/// let mut exchange = session.send_json(raw, now_ms)?;
+/// assert_eq!(exchange.request().protocol_version.as_deref(), Some("1.0"));
+///
+/// for frame in [
+///     r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#,
+///     r#"{"type":"TEXT_MESSAGE_START","messageId":"m"}"#,
+///     r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"Hello"}"#,
+///     r#"{"type":"TEXT_MESSAGE_END","messageId":"m"}"#,
+///     r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r"}"#,
+/// ] {
+///     exchange.feed(frame, &mut |_event, _change| {})?;
+/// }
+/// assert_eq!(exchange.finish(), StreamEnd::Complete);
+/// assert_eq!(session.conversation().to_messages()[1].text(), "Hello");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Session {
+    conversation: Conversation,
+    peer: Peer,
+}
+
+/// Why an input was not sent.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// A known member of the input is malformed (`PROC-9`).
+    #[error(transparent)]
+    Malformed(#[from] EnforceError),
+    /// The input does not answer the pending interrupts (`INT-2`).
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
+}
+
+impl SendError {
+    /// The rule that forbids it.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Self::Malformed(error) => error.rule(),
+            Self::Resume(error) => error.rule(),
+        }
+    }
+
+    /// The member concerned, as a JSON Pointer from the root of the input.
+    pub fn path(&self) -> &str {
+        match self {
+            Self::Malformed(error) => error.pointer(),
+            Self::Resume(_) => "/resume",
+        }
+    }
+}
+
+impl Session {
+    /// A consumer that holds nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A consumer that goes on with a conversation.
+    pub fn with_conversation(conversation: Conversation) -> Self {
+        Self { conversation, peer: Peer::default() }
+    }
+
+    /// Says what is known of the producer.
+    #[must_use]
+    pub const fn with_peer(mut self, peer: Peer) -> Self {
+        self.peer = peer;
+        self
+    }
+
+    /// What the consumer holds.
+    pub const fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    /// What the consumer holds, to change between exchanges.
+    pub const fn conversation_mut(&mut self) -> &mut Conversation {
+        &mut self.conversation
+    }
+
+    /// Begins an exchange with an input that an application wrote as JSON: retired shapes are translated, unknown
+    /// material is removed with a warning (`PROC-9`, `VER-3`).
+    ///
+    /// `now_ms` is the time in milliseconds since the Unix epoch.
+    ///
+    /// # Errors
+    /// A known member is malformed, or the input does not answer the pending interrupts. Nothing may be sent then.
+    pub fn send_json(&mut self, mut raw: Value, now_ms: i64) -> Result<Exchange<'_>, SendError> {
+        let mut warnings = Vec::new();
+        let cleaned =
+            compat::outgoing_input(&mut raw, &mut warnings).and_then(|()| enforce::input(raw, &mut warnings));
+        match cleaned {
+            Ok(input) => self.begin(input, now_ms, warnings),
+            Err(error) => {
+                warnings.iter().for_each(Warning::log);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Begins an exchange with a typed input.
+    ///
+    /// `now_ms` is the time in milliseconds since the Unix epoch.
+    ///
+    /// # Errors
+    /// The input does not answer the pending interrupts. Nothing may be sent then.
+    pub fn send(&mut self, input: RunAgentInput, now_ms: i64) -> Result<Exchange<'_>, SendError> {
+        self.begin(input, now_ms, Vec::new())
+    }
+
+    fn begin(
+        &mut self,
+        input: RunAgentInput,
+        now_ms: i64,
+        mut warnings: Vec<Warning>,
+    ) -> Result<Exchange<'_>, SendError> {
+        let prepared = prepare_input(&mut self.conversation, input, self.peer, now_ms, &mut warnings);
+        warnings.iter().for_each(Warning::log);
+        let request = prepared?;
+        let pipeline = Pipeline::for_input(&request);
+        Ok(Exchange { conversation: &mut self.conversation, pipeline, request, warnings })
+    }
+}
+
+/// One input and the stream that answers it.
+#[derive(Debug)]
+pub struct Exchange<'s> {
+    conversation: &'s mut Conversation,
+    pipeline: Pipeline,
+    request: RunAgentInput,
+    warnings: Vec<Warning>,
+}
+
+impl Exchange<'_> {
+    /// The input as it goes out.
+    pub const fn request(&self) -> &RunAgentInput {
+        &self.request
+    }
+
+    /// Adds a stage of the application's own to this exchange (`PROC-7`).
+    #[must_use]
+    pub fn with_middleware(mut self, middleware: impl Middleware + 'static) -> Self {
+        self.pipeline = self.pipeline.with_middleware(middleware);
+        self
+    }
+
+    /// Takes one frame, folds what comes of it, and shows each event with what it changed.
+    ///
+    /// # Errors
+    /// The stream is rejected. What was delivered before stays delivered.
+    pub fn feed<'a>(
+        &mut self,
+        frame: impl Into<Frame<'a>>,
+        observe: &mut impl FnMut(&Event, Change),
+    ) -> Result<(), StreamError> {
+        let index = self.pipeline.frames();
+        let Self { conversation, pipeline, warnings, .. } = self;
+        let known = warnings.len();
+        let result = pipeline.feed(frame, &mut |event| {
+            let change = conversation.apply(&event, warnings);
+            observe(&event, change);
+        });
+        if self.warnings.len() > known {
+            let folded: Vec<_> = self.warnings.drain(known..).collect();
+            for warning in folded {
+                let warning = warning.with_event_index(index);
+                warning.log();
+                if self.warnings.len() < Pipeline::MAX_WARNINGS {
+                    self.warnings.push(warning);
+                }
+            }
+        }
+        result
+    }
+
+    /// Tells that the stream is over, and how it ended (`LIFE-11`).
+    pub fn finish(&mut self) -> StreamEnd {
+        self.pipeline.finish()
+    }
+
+    /// What the consumer holds.
+    pub const fn conversation(&self) -> &Conversation {
+        self.conversation
+    }
+
+    /// The warnings so far: about the input, then about the stream in the order of its events.
+    pub fn warnings(&self) -> impl Iterator<Item = &Warning> {
+        let (about_input, folded) =
+            self.warnings.split_at(self.warnings.partition_point(|warning| warning.event_index().is_none()));
+        let mut stream: Vec<_> = self.pipeline.warnings().iter().chain(folded).collect();
+        stream.sort_by_key(|warning| warning.event_index());
+        about_input.iter().chain(stream)
+    }
+}
