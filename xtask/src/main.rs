@@ -8,6 +8,7 @@
 mod ci;
 mod frames;
 mod interop;
+mod rules;
 mod schema;
 mod tidy;
 mod validate;
@@ -32,6 +33,8 @@ enum Command {
     Validate(validate::Args),
     /// Run published clients against the demo server.
     Interop(interop::Args),
+    /// Print which tests cite which rule of the protocol; complain about a consumer's rule that none does.
+    Rules,
     /// Check the rules of the repository that no compiler checks.
     Tidy,
     /// Run every check, as continuous integration does.
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Command::Schema(args) => schema::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Interop(args) => interop::run(&args),
+        Command::Rules => rules::run(),
         Command::Tidy => tidy::run(),
         Command::Ci(args) => ci::run(&args),
     };
