@@ -6,6 +6,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a generator that fails fails its test")]
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses another part of this module")]
 
+pub mod mutate;
+
 use agui_core::patch::{
     AddOperation, CopyOperation, JsonPatchOperation, JsonPointer, MoveOperation, RemoveOperation,
     ReplaceOperation, TestOperation,
