@@ -1,5 +1,7 @@
 //! What a consumer may send: answers to interrupts (`INT-2`), expiry, and the input of the next exchange.
 
+#![expect(clippy::unwrap_used, reason = "helpers outside of test functions fail their tests too")]
+
 use agui_core::consumer::Conversation;
 use agui_core::consumer::prepare::{Peer, next_input, outgoing, prepare_input};
 use agui_core::consumer::resume::{ResumeError, check, parse_iso8601};
