@@ -116,7 +116,16 @@ async fn only_json_content_types_are_read() {
         (" application/json ", true),
         ("application/ld+json", true),
         ("application/vnd.x+JSON; v=1", true),
+        ("application/json; note=\"é\"", true),
         ("application/+json", false),
+        ("application/a b+json", false),
+        ("application/a/b+json", false),
+        ("application/(a)+json", false),
+        ("application/\"a\"+json", false),
+        ("application/a=b+json", false),
+        ("application/ json", false),
+        ("application/json, text/plain", false),
+        ("text/plain, application/json", false),
         ("application/jsonx", false),
         ("text/json", false),
         ("text/plain", false),
@@ -139,6 +148,11 @@ async fn only_json_content_types_are_read() {
     let mut request = post(INPUT);
     request.headers_mut().clear();
     refused(call(&endpoint, request).await, 415, "unsupported_media_type").await;
+    for second in ["text/plain", "application/json"] {
+        let mut request = post(INPUT);
+        request.headers_mut().append(header::CONTENT_TYPE, http::HeaderValue::from_static(second));
+        refused(call(&endpoint, request).await, 415, "unsupported_media_type").await;
+    }
 }
 
 #[tokio::test]
