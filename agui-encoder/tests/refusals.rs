@@ -347,7 +347,8 @@ async fn a_panicking_hook_is_an_internal_error_without_its_text() {
     }
     let admission = Endpoint::new(idle).with_admission(|_: Admission| panicking());
     let authenticator = Endpoint::new(idle).with_authenticator(|_: RequestHead| panicking());
-    for endpoint in [admission, authenticator] {
+    let identity = Endpoint::new(idle).with_max_runs_per_identity(1, |_| panic!("postgres://app:pw@db"));
+    for endpoint in [admission, authenticator, identity] {
         let answer = refused(call(&endpoint, post(INPUT)).await, 500, "internal_error").await;
         assert!(!answer.to_string().contains("postgres"));
     }
