@@ -292,6 +292,12 @@ async fn agents_are_chosen_by_the_header() {
     assert!(text(ask(&endpoint, Some("two")).await.into_body()).await.contains("second"));
     refused(ask(&endpoint, Some("three")).await, 404, "agent_not_found").await;
     refused(ask(&endpoint, None).await, 404, "agent_not_found").await;
+    for (first, second) in [("one", "two"), ("one", "three"), ("", "two")] {
+        let mut request = post(INPUT);
+        request.headers_mut().append("x-agent-id", first.parse().unwrap());
+        request.headers_mut().append("x-agent-id", second.parse().unwrap());
+        refused(call(&endpoint, request).await, 404, "agent_not_found").await;
+    }
     let endpoint = endpoint.with_default("one");
     assert!(text(ask(&endpoint, None).await.into_body()).await.contains("first"));
     refused(ask(&endpoint, Some("three")).await, 404, "agent_not_found").await;
