@@ -144,6 +144,20 @@ fn activities_stay_behind_in_what_is_held_state_9() {
 }
 
 #[test]
+fn an_input_without_a_state_leaves_a_null_one_and_sends_none_state_10() {
+    let mut conversation = Conversation::new();
+    conversation.apply(&Event::from(StateSnapshotEvent::new(json!(null))), &mut Vec::new());
+    let draft = RunAgentInput::new("t", "r2", []);
+    let input = prepare_input(&mut conversation, draft.clone(), Peer::Current, NOW, &mut Vec::new()).unwrap();
+    assert_eq!((input.state, conversation.state()), (None, &json!(null)));
+
+    // Any other state that is held gives way to what absence means (INPUT-1).
+    conversation.set_state(json!({"a": 1}));
+    let input = prepare_input(&mut conversation, draft, Peer::Current, NOW, &mut Vec::new()).unwrap();
+    assert_eq!((input.state, conversation.state()), (Some(json!({})), &json!({})));
+}
+
+#[test]
 fn a_null_state_is_left_out_and_stays_null_state_10() {
     let mut conversation = Conversation::new();
     conversation.set_state(json!(null));
