@@ -1,14 +1,11 @@
 //! Enforcement on arbitrary events and inputs, valid and changed: the typed reading and the one through a tree agree,
 //! what comes out is valid, and nothing panics.
 
-#![expect(clippy::unwrap_used, reason = "helpers fail their test")]
-
 mod common;
 
 use agui_core::enforce;
 use agui_core::json::{self, Utf8};
 use agui_core::{Event, EventType, RunAgentInput, compat};
-use common::Source;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -26,61 +23,6 @@ fn every_event_type_is_read_both_ways_without_a_warning() {
     }
 }
 
-/// Changes something in a tree, of which most changes make it unknown or malformed.
-fn mutate(source: &mut Source, value: &mut Value) {
-    let mut nodes = vec![String::new()];
-    collect(value, &mut String::new(), &mut nodes);
-    let node = nodes[usize::from(source.byte()) * nodes.len() / 256].clone();
-    let Some(target) = value.pointer_mut(&node) else { return };
-    match (source.below(8), target) {
-        (0, Value::Object(object)) => {
-            object.insert("novel".to_owned(), source.json(1));
-        }
-        (1 | 2, Value::Object(object)) if !object.is_empty() => {
-            let name = object.keys().nth(source.below(object.len())).cloned().unwrap();
-            object.remove(&name);
-        }
-        (3, Value::Array(list)) => list.push(source.json(2)),
-        (4, target @ Value::String(_)) => {
-            *target = (*source.choose(&["other", "image", "user", "/a~2"])).into();
-        }
-        (5, target) => *target = Value::Null,
-        (_, target) => *target = source.json(2),
-    }
-}
-
-fn collect(value: &Value, path: &mut String, nodes: &mut Vec<String>) {
-    let mut visit = |token: &str, value: &Value| {
-        let length = path.len();
-        path.push('/');
-        path.push_str(&token.replace('~', "~0").replace('/', "~1"));
-        nodes.push(path.clone());
-        collect(value, path, nodes);
-        path.truncate(length);
-    };
-    match value {
-        Value::Object(object) => object.iter().for_each(|(name, value)| visit(name, value)),
-        Value::Array(list) => {
-            list.iter().enumerate().for_each(|(index, value)| visit(&index.to_string(), value));
-        }
-        _ => {}
-    }
-}
-
-/// A valid event in which up to three things were changed.
-fn mutated() -> impl Strategy<Value = Value> {
-    common::from_bytes(|source| {
-        let changes = source.below(4);
-        let mut seeds = Source::new((0..changes * 8).map(|_| source.byte()).collect());
-        let kind = *source.choose(EventType::ALL);
-        let mut raw = serde_json::to_value(source.event(kind)).unwrap();
-        for _ in 0..changes {
-            mutate(&mut seeds, &mut raw);
-        }
-        raw
-    })
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -95,7 +37,7 @@ proptest! {
     }
 
     #[test]
-    fn the_typed_reading_and_enforcement_agree_on_changed_events(raw in mutated()) {
+    fn the_typed_reading_and_enforcement_agree_on_changed_events(raw in common::mutate::event()) {
         let strict = Event::from_json(raw.to_string().as_bytes());
         let mut warnings = Vec::new();
         match (strict, enforce::event(raw, &mut warnings)) {
@@ -144,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_inputs_never_panic_and_come_out_valid(change in mutated(), input in common::run_input()) {
+    fn changed_inputs_never_panic_and_come_out_valid(change in common::mutate::event(), input in common::run_input()) {
         let mut raw = serde_json::to_value(&input).unwrap();
         raw["messages"] = change.get("messages").cloned().unwrap_or(change);
         if let Ok(input) = enforce::received_input(raw, &mut Vec::new()) {

@@ -110,6 +110,7 @@ fn everything_else_passes_unchanged() {
     }
 }
 
+/// `VER-6`; what stands in the stream, its ids and its order stay (`VER-7`).
 #[tokio::test]
 async fn only_a_peer_without_a_version_gets_less_and_the_log_says_so_once() {
     let (log, _guard) = Log::start();
@@ -133,6 +134,13 @@ async fn only_a_peer_without_a_version_gets_less_and_the_log_says_so_once() {
     let older = events(call(&endpoint, post(older)).await.into_body()).await;
     assert_eq!(older[0]["protocolVersion"], "1.0");
     assert_eq!(older[3].get("outcome"), None);
+    for (older, current) in older.iter().zip(&current) {
+        assert_eq!((&older["type"], &older["runId"]), (&current["type"], &current["runId"]));
+    }
+    assert_eq!(
+        (older.len(), &older[1]["messages"][0]["id"]),
+        (current.len(), &current[1]["messages"][0]["id"])
+    );
     assert_eq!(older[1]["messages"][0]["content"], json!([]));
     settle().await;
     assert_eq!(warnings(&log), 1);

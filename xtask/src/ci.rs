@@ -15,7 +15,7 @@ use std::{
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use crate::{Verdict, conformance, interop, schema, tidy, workspace_root};
+use crate::{Verdict, conformance, interop, rules, schema, tidy, workspace_root};
 
 /// The command's options.
 #[derive(clap::Args)]
@@ -113,6 +113,7 @@ fn steps(has_nextest: bool) -> Vec<Step> {
     vec![
         Step::cargo("fmt", "fmt --all --check"),
         Step::task("tidy", tidy::run),
+        Step::task("rules", rules::run),
         Step::cargo("clippy, default features", "clippy --workspace --all-targets -- -D warnings"),
         Step::cargo("clippy, all features", "clippy --workspace --all-targets --all-features -- -D warnings"),
         Step::cargo(

@@ -14,6 +14,7 @@ mod replay;
 mod report;
 #[cfg(test)]
 mod samples;
+mod rules;
 mod schema;
 mod tidy;
 mod validate;
@@ -44,6 +45,8 @@ enum Command {
     Conformance(conformance::Args),
     /// Run published clients against the demo server.
     Interop(interop::Args),
+    /// Print which tests cite which rule of the protocol; complain about a consumer's rule that none does.
+    Rules,
     /// Check the rules of the repository that no compiler checks.
     Tidy,
     /// Run every check, as continuous integration does.
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Convert(args) => convert::run(&args),
         Command::Conformance(args) => conformance::run(&args),
         Command::Interop(args) => interop::run(&args),
+        Command::Rules => rules::run(),
         Command::Tidy => tidy::run(),
         Command::Ci(args) => ci::run(&args),
     };

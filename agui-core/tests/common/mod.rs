@@ -10,6 +10,8 @@
 )]
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses another part of this module")]
 
+pub mod mutate;
+
 use agui_core::patch::{
     AddOperation, CopyOperation, JsonPatchOperation, JsonPointer, MoveOperation, RemoveOperation,
     ReplaceOperation, TestOperation,

@@ -2,6 +2,7 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test may panic in its helpers too")]
 
+mod consumed;
 mod oracle;
 mod program;
 mod runs;

@@ -16,7 +16,7 @@ use crate::program::{Op, Shared, ops, play, wild_ops};
 use crate::{input, is_valid};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum End {
+pub(crate) enum End {
     Success,
     Result,
     Error,
@@ -26,7 +26,7 @@ enum End {
     Stopped(usize),
 }
 
-fn end() -> impl Strategy<Value = End> {
+pub(crate) fn end() -> impl Strategy<Value = End> {
     prop_oneof![
         3 => Just(End::Success),
         1 => Just(End::Result),
@@ -39,24 +39,24 @@ fn end() -> impl Strategy<Value = End> {
 
 /// How the stream is read: how much may wait, and how many turns pass between two readings.
 #[derive(Debug, Clone, Copy)]
-struct Reader {
+pub(crate) struct Reader {
     max_queued: usize,
     every: usize,
 }
 
-fn reader() -> impl Strategy<Value = Reader> {
+pub(crate) fn reader() -> impl Strategy<Value = Reader> {
     (1..6_usize, 1..5_usize).prop_map(|(max_queued, every)| Reader { max_queued, every })
 }
 
-struct Outcome {
-    events: Vec<Value>,
+pub(crate) struct Outcome {
+    pub(crate) events: Vec<Value>,
     /// The state as the handler sees it after the end.
-    state: Value,
-    log: Shared,
+    pub(crate) state: Value,
+    pub(crate) log: Shared,
 }
 
 /// Runs the tasks to their end, polling without wakers: nothing depends on when somebody is woken.
-fn perform(tasks: Vec<Vec<Op>>, end: End, reader: Reader) -> Outcome {
+pub(crate) fn perform(tasks: Vec<Vec<Op>>, end: End, reader: Reader) -> Outcome {
     let log = Shared::default();
     let kept = Arc::new(Mutex::new(None::<Run>));
     let handler = {

@@ -59,6 +59,7 @@ fn the_last_line_needs_no_end_if_it_is_whole_json() {
     assert_texts("{\"a\":2}\r", &["{\"a\":2}"]);
 }
 
+/// An end is told from a truncation (`BIND-6`).
 #[test]
 fn the_last_line_is_a_truncation_if_it_is_not() {
     let decoded = decoded("1\n{\"a\":");

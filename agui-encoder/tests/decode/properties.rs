@@ -71,6 +71,7 @@ fn cut(body: &[u8], places: &[prop::sample::Index]) -> Vec<Vec<u8>> {
 }
 
 proptest! {
+    /// `BIND-2`: several data lines join, and it does not matter where the bytes are cut.
     #[test]
     fn frames_are_those_of_the_grammar(body in body()) {
         let decoded = every_way(sse, &body);

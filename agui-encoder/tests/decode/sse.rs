@@ -105,6 +105,7 @@ fn data_lines_join_across_other_lines() {
     assert_texts("data: 1\n: comment\nid: 7\ndata: 2\n\n", &["1\n2"]);
 }
 
+/// `BIND-2`.
 #[test]
 fn comments_and_other_fields_are_skipped_wherever_they_stand() {
     assert_texts(

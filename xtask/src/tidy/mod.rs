@@ -92,7 +92,7 @@ pub(crate) fn run() -> anyhow::Result<Verdict> {
 }
 
 /// Every file below a folder, by its path from the root with `/` between the parts.
-fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, Vec<u8>)>) -> anyhow::Result<()> {
+pub(crate) fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, Vec<u8>)>) -> anyhow::Result<()> {
     let unreadable = || format!("cannot read {}", folder.display());
     let mut entries: Vec<_> =
         fs::read_dir(folder).with_context(unreadable)?.collect::<Result<_, _>>().with_context(unreadable)?;
