@@ -162,7 +162,7 @@ pub(crate) fn replay(input: Value, format: Wire, stream: impl Read) -> io::Resul
     let refused = match session.send_json(input, now_ms()) {
         Ok(exchange) => {
             let mut reader = Reader::new(exchange);
-            let ending = frames::read(stream, format, |frame| reader.take(frame))?;
+            let ending = frames::read(stream, format, |frame| reader.feed(frame))?;
             return Ok(reader.finish(&ending));
         }
         Err(error) => error,

@@ -8,7 +8,6 @@ use std::ops::ControlFlow;
 
 use agui_core::consumer::{self, Conversation, Exchange, RunRecord, SendError, StreamError};
 use agui_core::{Event, Message, RunAgentInput, Warning};
-use agui_encoder::decode::FrameRef;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -138,16 +137,7 @@ impl<'s> Reader<'s> {
         Self { exchange, events: Vec::new(), error: None }
     }
 
-    /// Takes a frame of a wire; stops where the stream is rejected.
-    pub(crate) fn take(&mut self, frame: FrameRef<'_>) -> ControlFlow<()> {
-        // JSON by itself is UTF-8 or nothing; only the grammar of event streams decodes whatever comes.
-        if !frame.lossy() && std::str::from_utf8(frame.text()).is_err() {
-            return self.reject(&StreamError::wire(frame.index(), "PROC-6", "the line is not UTF-8"));
-        }
-        self.feed(frame.text())
-    }
-
-    /// Takes the material of one event; stops where the stream is rejected.
+    /// Takes a frame; stops where the stream is rejected.
     pub(crate) fn feed<'a>(&mut self, frame: impl Into<consumer::Frame<'a>>) -> ControlFlow<()> {
         let Self { exchange, events, .. } = self;
         match exchange.feed(frame, &mut |event, _change| events.push(event.clone())) {

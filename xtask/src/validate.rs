@@ -131,7 +131,7 @@ impl<'p> Judge<'p> {
             self.complain("/: expected JSON: it is not UTF-8 (PROC-6)");
             return;
         }
-        self.judge(&*String::from_utf8_lossy(frame.text()), frame.text());
+        self.judge(&*String::from_utf8_lossy(frame.text()), frame);
     }
 
     /// A document is one frame, unless it is a list where events are expected: that is a stream.

@@ -88,7 +88,7 @@ fn converse(
                 Err(wire) => {
                     let bytes = wire.text.as_bytes();
                     let body = Sliced::new(bytes, wire.slice.unwrap_or(bytes.len()));
-                    frames::read(body, Wire::Sse, |frame| reader.take(frame)).context("cannot read `wire`")?
+                    frames::read(body, Wire::Sse, |frame| reader.feed(frame)).context("cannot read `wire`")?
                 }
             };
             return Ok(reader.finish(&ending));
@@ -104,7 +104,7 @@ fn feed(reader: &mut Reader<'_>, stream: &[Value], feeding: Feeding) -> anyhow::
         let frames: Vec<_> = stream.iter().map(|event| format!("data: {event}\n\n")).collect();
         let body = frames.concat();
         let body = Sliced::new(body.as_bytes(), slice);
-        return Ok(frames::read(body, Wire::Sse, |frame| reader.take(frame))?);
+        return Ok(frames::read(body, Wire::Sse, |frame| reader.feed(frame))?);
     }
     for event in stream {
         let flow = match feeding {

@@ -234,7 +234,7 @@ fn memory_of(rounds: u64) -> u64 {
     let used = allocation_counter::measure(|| {
         let mut pipeline = Pipeline::new();
         let ending = frames::read(&mut body, Wire::Sse, |frame| {
-            pipeline.feed(frame.text(), &mut |_| {}).map_or_else(ControlFlow::Break, ControlFlow::Continue)
+            pipeline.feed(frame, &mut |_| {}).map_or_else(ControlFlow::Break, ControlFlow::Continue)
         });
         assert!(matches!(ending, Ok(Ending::Clean)));
         assert_eq!((pipeline.frames(), pipeline.warnings().len()), (rounds * 10 + 1, 0));
