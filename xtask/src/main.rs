@@ -12,9 +12,9 @@ mod frames;
 mod interop;
 mod replay;
 mod report;
+mod rules;
 #[cfg(test)]
 mod samples;
-mod rules;
 mod schema;
 mod tidy;
 mod validate;
