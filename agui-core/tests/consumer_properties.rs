@@ -231,7 +231,7 @@ proptest! {
         let start = in_a_run.then(|| serde_json::to_vec(&started()).unwrap());
         let frames: Vec<Vec<u8>> = start.into_iter().chain(events).collect();
         let read = |frames: &[Vec<u8>]| {
-            Read::through(Pipeline::new(), frames.iter().map(|text| Frame::Json(text)))
+            Read::through(Pipeline::new(), frames.iter().map(|text| Frame::from(text.as_slice())))
         };
         let whole = read(&frames);
         whole.folded();

@@ -1,5 +1,11 @@
 //! The fold against a naive one, and what its cost does not depend on, counted in allocations.
 
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "helpers outside of test functions fail their tests too"
+)]
+
 use agui_core::consumer::Conversation;
 use agui_core::sequence::{Policy, Sequence};
 use agui_core::{

@@ -311,6 +311,23 @@ fn a_patch_cannot_nest_a_document_deeper_than_a_wire_carries() {
 }
 
 #[test]
+fn copies_come_to_an_end_over_many_patches_as_well() {
+    let mut document = json!({"first": "x".repeat(1 << 20)});
+    let copies = (0..1000).map(|index| {
+        apply(&mut document, &[JsonPatchOperation::copy(pointer("/first"), pointer(&format!("/{index}")))])
+    });
+    let results: Vec<_> = copies.collect();
+    let applied = results.iter().take_while(|result| result.is_ok()).count();
+    assert_eq!(applied, 62);
+    for result in results.into_iter().skip(applied) {
+        assert_eq!(result.expect_err("too large").failure(), PatchFailure::TooLarge);
+    }
+    // Room that is made is room again.
+    apply(&mut document, &[JsonPatchOperation::remove(pointer("/7"))]).unwrap();
+    apply(&mut document, &[JsonPatchOperation::copy(pointer("/first"), pointer("/7"))]).unwrap();
+}
+
+#[test]
 fn copies_that_double_the_document_come_to_an_end() {
     let mut document = json!(["x".repeat(1 << 20)]);
     let before = document.clone();

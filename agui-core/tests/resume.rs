@@ -1,5 +1,7 @@
 //! What a consumer may send: answers to interrupts (`INT-2`), expiry, and the input of the next exchange.
 
+#![expect(clippy::unwrap_used, reason = "helpers outside of test functions fail their tests too")]
+
 use agui_core::consumer::Conversation;
 use agui_core::consumer::prepare::{Peer, next_input, outgoing, prepare_input};
 use agui_core::consumer::resume::{ResumeError, check, parse_iso8601};
@@ -139,6 +141,20 @@ fn activities_stay_behind_in_what_is_held_state_9() {
     let sent = prepare_input(&mut conversation, given, Peer::Current, NOW, &mut Vec::new()).unwrap();
     assert_eq!(sent.messages, std::slice::from_ref(&user));
     assert_eq!(conversation.to_messages(), [activity, user]);
+}
+
+#[test]
+fn an_input_without_a_state_leaves_a_null_one_and_sends_none_state_10() {
+    let mut conversation = Conversation::new();
+    conversation.apply(&Event::from(StateSnapshotEvent::new(json!(null))), &mut Vec::new());
+    let draft = RunAgentInput::new("t", "r2", []);
+    let input = prepare_input(&mut conversation, draft.clone(), Peer::Current, NOW, &mut Vec::new()).unwrap();
+    assert_eq!((input.state, conversation.state()), (None, &json!(null)));
+
+    // Any other state that is held gives way to what absence means (INPUT-1).
+    conversation.set_state(json!({"a": 1}));
+    let input = prepare_input(&mut conversation, draft, Peer::Current, NOW, &mut Vec::new()).unwrap();
+    assert_eq!((input.state, conversation.state()), (Some(json!({})), &json!({})));
 }
 
 #[test]

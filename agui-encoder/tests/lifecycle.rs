@@ -418,6 +418,24 @@ async fn the_log_names_the_run_and_how_it_went_but_nothing_of_its_content() {
 }
 
 #[tokio::test]
+async fn nobody_writes_lines_of_their_own_into_the_log() {
+    let (log, _guard) = Log::start();
+    for error in [
+        || RunError::public("no\nFORGED").with_code("a\nFORGED"),
+        || RunError::internal("no\nFORGED").with_code("a\nFORGED"),
+    ] {
+        let endpoint = Endpoint::new(move |_: Run| async move { Err(error()) });
+        let body = r#"{"threadId":"t\nFORGED","runId":"r\nFORGED","protocolVersion":"9\nFORGED",
+            "messages":[{"role":"a\nFORGED"}],"x\nFORGED":1}"#;
+        events(call(&endpoint, post(body)).await.into_body()).await;
+    }
+    settle().await;
+    let text = log.text();
+    assert!(text.contains("the run failed") && text.contains("FORGED"), "{text}");
+    assert!(!text.lines().any(|line| line.starts_with("FORGED")), "{text}");
+}
+
+#[tokio::test]
 async fn what_an_agent_starts_in_its_run_may_write_until_the_end() {
     let (guard, dropped) = OnDrop::new();
     let guard = Mutex::new(Some(guard));

@@ -116,7 +116,16 @@ async fn only_json_content_types_are_read() {
         (" application/json ", true),
         ("application/ld+json", true),
         ("application/vnd.x+JSON; v=1", true),
+        ("application/json; note=\"é\"", true),
         ("application/+json", false),
+        ("application/a b+json", false),
+        ("application/a/b+json", false),
+        ("application/(a)+json", false),
+        ("application/\"a\"+json", false),
+        ("application/a=b+json", false),
+        ("application/ json", false),
+        ("application/json, text/plain", false),
+        ("text/plain, application/json", false),
         ("application/jsonx", false),
         ("text/json", false),
         ("text/plain", false),
@@ -139,6 +148,11 @@ async fn only_json_content_types_are_read() {
     let mut request = post(INPUT);
     request.headers_mut().clear();
     refused(call(&endpoint, request).await, 415, "unsupported_media_type").await;
+    for second in ["text/plain", "application/json"] {
+        let mut request = post(INPUT);
+        request.headers_mut().append(header::CONTENT_TYPE, http::HeaderValue::from_static(second));
+        refused(call(&endpoint, request).await, 415, "unsupported_media_type").await;
+    }
 }
 
 #[tokio::test]
@@ -278,6 +292,12 @@ async fn agents_are_chosen_by_the_header() {
     assert!(text(ask(&endpoint, Some("two")).await.into_body()).await.contains("second"));
     refused(ask(&endpoint, Some("three")).await, 404, "agent_not_found").await;
     refused(ask(&endpoint, None).await, 404, "agent_not_found").await;
+    for (first, second) in [("one", "two"), ("one", "three"), ("", "two")] {
+        let mut request = post(INPUT);
+        request.headers_mut().append("x-agent-id", first.parse().unwrap());
+        request.headers_mut().append("x-agent-id", second.parse().unwrap());
+        refused(call(&endpoint, request).await, 404, "agent_not_found").await;
+    }
     let endpoint = endpoint.with_default("one");
     assert!(text(ask(&endpoint, None).await.into_body()).await.contains("first"));
     refused(ask(&endpoint, Some("three")).await, 404, "agent_not_found").await;
@@ -333,7 +353,8 @@ async fn a_panicking_hook_is_an_internal_error_without_its_text() {
     }
     let admission = Endpoint::new(idle).with_admission(|_: Admission| panicking());
     let authenticator = Endpoint::new(idle).with_authenticator(|_: RequestHead| panicking());
-    for endpoint in [admission, authenticator] {
+    let identity = Endpoint::new(idle).with_max_runs_per_identity(1, |_| panic!("postgres://app:pw@db"));
+    for endpoint in [admission, authenticator, identity] {
         let answer = refused(call(&endpoint, post(INPUT)).await, 500, "internal_error").await;
         assert!(!answer.to_string().contains("postgres"));
     }

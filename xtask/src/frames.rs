@@ -1,117 +1,180 @@
-//! Splitting a recorded file into frames, for commands that look at one frame at a time.
+//! Reading a recorded stream frame by frame, for every command that takes one.
 //!
-//! Internal to xtask and for whole files only: no limits, no incremental reading, no judgement of what a frame says.
-//! Nothing outside this crate may grow to depend on it.
+//! The decoders of agui-encoder do the cutting; this drives them from a blocking reader. One chunk and one frame are
+//! held at a time, whatever the length of the recording. Frames are not judged here.
 
-/// How the frames of a file are laid out.
+use std::{
+    fs::File,
+    io::{self, ErrorKind, Read},
+    ops::ControlFlow,
+};
+
+use agui_encoder::decode::{DecodeError, Decoder, End, FrameRef, NdjsonDecoder, SseDecoder, Truncation};
+use anyhow::Context;
+use bytes::Bytes;
+
+/// The most that is read at a time.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// How the frames of a stream are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum Wire {
     /// Server-sent events: one frame per event, its `data` lines joined.
     Sse,
     /// One frame per line.
     Ndjson,
-    /// One JSON document. Where events are expected, a list is taken for a list of frames.
-    Json,
 }
 
-impl Format {
-    /// The format that a file's name suggests.
+impl Wire {
+    /// The wire that a file's name suggests.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
         let (_, ending) = name.rsplit_once('.')?;
         match ending.to_ascii_lowercase().as_str() {
             "sse" => Some(Self::Sse),
             "ndjson" | "jsonl" => Some(Self::Ndjson),
-            "json" => Some(Self::Json),
             _ => None,
         }
     }
-}
 
-/// The payloads of an event stream, in order. Events without data are no frames; one that the file breaks off is.
-pub(crate) fn sse(text: &str) -> Vec<String> {
-    let mut frames = Vec::new();
-    let mut data: Option<String> = None;
-    for line in lines(text.strip_prefix('\u{feff}').unwrap_or(text)) {
-        if line.is_empty() {
-            frames.extend(data.take().filter(|data| !data.is_empty()));
-            continue;
-        }
-        // A comment is a line whose field name is empty.
-        let (field, value) = line.split_once(':').unwrap_or((line, ""));
-        if field == "data" {
-            let value = value.strip_prefix(' ').unwrap_or(value);
-            match &mut data {
-                Some(data) => {
-                    data.push('\n');
-                    data.push_str(value);
-                }
-                None => data = Some(value.to_owned()),
-            }
+    fn decoder(self) -> Decoder {
+        match self {
+            Self::Sse => Decoder::Sse(SseDecoder::new()),
+            Self::Ndjson => Decoder::Ndjson(NdjsonDecoder::new()),
         }
     }
-    frames.extend(data.filter(|data| !data.is_empty()));
-    frames
 }
 
-/// The lines of a file that are not blank.
-pub(crate) fn ndjson(text: &str) -> Vec<String> {
-    lines(text).filter(|line| !line.trim().is_empty()).map(str::to_owned).collect()
+/// Why there are no more frames.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Ending<B> {
+    /// The recording ended between two frames.
+    Clean,
+    /// It ended inside one (`LIFE-11`).
+    Truncated(Truncation),
+    /// It cannot be cut into frames (`PROC-6`). The rest was not read.
+    Refused(DecodeError),
+    /// Whoever takes the frames wants no more of them. The rest was not read.
+    Stopped(B),
 }
 
-/// Lines ended by CR, LF or CRLF, as the event stream format has it.
-fn lines(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
+/// Opens a file, or standard input for `-`.
+pub(crate) fn open(file: &str) -> anyhow::Result<Box<dyn Read>> {
+    if file == "-" {
+        return Ok(Box::new(io::stdin()));
+    }
+    let opened = File::open(file).with_context(|| format!("cannot read {file}"))?;
+    Ok(Box::new(opened))
+}
+
+/// Hands over the frames of a recording, in order.
+///
+/// # Errors
+/// The reader fails. What was handed over before counts.
+pub(crate) fn read<B>(
+    mut source: impl Read,
+    wire: Wire,
+    mut take: impl FnMut(FrameRef<'_>) -> ControlFlow<B>,
+) -> io::Result<Ending<B>> {
+    let mut decoder = wire.decoder();
+    let mut chunk = vec![0; CHUNK_BYTES];
+    loop {
+        while let Some(frame) = decoder.next_frame_ref() {
+            match frame {
+                Ok(frame) => {
+                    if let ControlFlow::Break(reason) = take(frame) {
+                        return Ok(Ending::Stopped(reason));
+                    }
+                }
+                Err(error) => return Ok(Ending::Refused(error)),
+            }
         }
-        let (line, after) = rest.split_once(['\r', '\n']).unwrap_or((rest, ""));
-        // The second half of a CRLF belongs to the ending just found.
-        let ended_by_cr = rest.as_bytes().get(line.len()) == Some(&b'\r');
-        rest = if ended_by_cr { after.strip_prefix('\n').unwrap_or(after) } else { after };
-        Some(line)
-    })
+        match source.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(count) => decoder.push(Bytes::copy_from_slice(chunk.get(..count).unwrap_or_default())),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    loop {
+        match decoder.finish() {
+            Ok(End::Frame(frame)) => {
+                if let ControlFlow::Break(reason) = take(frame.as_frame_ref()) {
+                    return Ok(Ending::Stopped(reason));
+                }
+            }
+            Ok(End::Truncated(truncation)) => return Ok(Ending::Truncated(truncation)),
+            Ok(_) => return Ok(Ending::Clean),
+            Err(error) => return Ok(Ending::Refused(error)),
+        }
+    }
+}
+
+/// A body that arrives that many bytes at a time.
+#[derive(Debug)]
+pub(crate) struct Sliced<'a> {
+    rest: &'a [u8],
+    slice: usize,
+}
+
+impl<'a> Sliced<'a> {
+    pub(crate) fn new(body: &'a [u8], slice: usize) -> Self {
+        Self { rest: body, slice: slice.max(1) }
+    }
+}
+
+impl Read for Sliced<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let most = buffer.len().min(self.slice);
+        let (now, mut later) = self.rest.split_at(most.min(self.rest.len()));
+        std::mem::swap(&mut self.rest, &mut later);
+        buffer[..now.len()].copy_from_slice(now);
+        Ok(now.len())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn data_lines_are_joined_and_other_fields_ignored() {
-        let text = ": hello\nevent: message\nid: 7\ndata: {\"a\":\ndata:1}\n\ndata\n\ndata: 2\n\n:only a comment\n\n";
-        assert_eq!(sse(text), ["{\"a\":\n1}", "2"]);
+    fn texts(body: &str, wire: Wire, slice: usize) -> (Vec<String>, Ending<()>) {
+        let mut texts = Vec::new();
+        let ending = read(Sliced::new(body.as_bytes(), slice), wire, |frame| {
+            texts.push(String::from_utf8_lossy(frame.text()).into_owned());
+            ControlFlow::Continue(())
+        });
+        (texts, ending.unwrap())
     }
 
     #[test]
-    fn every_line_ending_ends_a_line() {
-        for ending in ["\n", "\r", "\r\n"] {
-            let text = ["data: 1", "data: 2", "", "data: 3", "", ""].join(ending);
-            assert_eq!(sse(&text), ["1\n2", "3"], "{ending:?}");
+    fn frames_do_not_depend_on_how_much_is_read_at_a_time() {
+        for slice in [1, 2, 7, 1000] {
+            let (frames, ending) = texts("data: 1\n\n: x\ndata:2\ndata: 3\n\ndata: 4", Wire::Sse, slice);
+            assert_eq!(frames, ["1", "2\n3", "4"], "{slice}");
+            assert_eq!(ending, Ending::Clean);
+            assert_eq!(texts("1\r\n\n2", Wire::Ndjson, slice).0, ["1", "2"]);
         }
-        assert_eq!(ndjson("1\r\n\r\n2\r3"), ["1", "2", "3"]);
     }
 
     #[test]
-    fn a_byte_order_mark_is_skipped() {
-        assert_eq!(sse("\u{feff}data: 1\n\n"), ["1"]);
+    fn a_body_that_breaks_off_inside_a_frame_is_told_apart() {
+        assert!(matches!(texts("data: 1\n\ndata: {\"ty", Wire::Sse, 4).1, Ending::Truncated(_)));
     }
 
     #[test]
-    fn only_one_space_after_the_colon_is_dropped() {
-        assert_eq!(sse("data:  x:y \n\n"), [" x:y "]);
+    fn whoever_has_enough_stops_the_reading() {
+        let lines = b"1\n2\n3\n".chain(io::repeat(b'\n'));
+        let ending = read(lines, Wire::Ndjson, |frame| match frame.text() {
+            b"2" => ControlFlow::Break(frame.index()),
+            _ => ControlFlow::Continue(()),
+        });
+        assert_eq!(ending.unwrap(), Ending::Stopped(1));
     }
 
     #[test]
-    fn a_frame_the_file_breaks_off_is_a_frame() {
-        assert_eq!(sse("data: 1\n\ndata: {\"ty"), ["1", "{\"ty"]);
-    }
-
-    #[test]
-    fn the_format_follows_the_ending() {
-        assert_eq!(Format::of_name("a/run.SSE"), Some(Format::Sse));
-        assert_eq!(Format::of_name("run.v2.jsonl"), Some(Format::Ndjson));
-        assert_eq!(Format::of_name("run.json"), Some(Format::Json));
-        assert_eq!(Format::of_name("-"), None);
+    fn the_wire_follows_the_ending() {
+        assert_eq!(Wire::of_name("a/run.SSE"), Some(Wire::Sse));
+        assert_eq!(Wire::of_name("run.v2.jsonl"), Some(Wire::Ndjson));
+        assert_eq!(Wire::of_name("run.json"), None);
+        assert_eq!(Wire::of_name("-"), None);
     }
 }

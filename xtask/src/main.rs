@@ -6,9 +6,15 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints")]
 
 mod ci;
+mod conformance;
+mod convert;
 mod frames;
 mod interop;
+mod replay;
+mod report;
 mod rules;
+#[cfg(test)]
+mod samples;
 mod schema;
 mod tidy;
 mod validate;
@@ -29,8 +35,14 @@ struct CommandLine {
 enum Command {
     /// Write the JSON Schema generated from the Rust types, or check it.
     Schema(schema::Args),
-    /// Judge the frames of a file by the AG-UI 1.0 schema.
+    /// Judge the frames of a file by the AG-UI 1.0 schema, and their order by the protocol.
     Validate(validate::Args),
+    /// Run a recorded stream through the consumer and print what came of it.
+    Replay(replay::Args),
+    /// Write a recorded stream as another wire has it.
+    Convert(convert::Args),
+    /// Run the cases of a corpus for consumers.
+    Conformance(conformance::Args),
     /// Run published clients against the demo server.
     Interop(interop::Args),
     /// Print which tests cite which rule of the protocol; complain about a consumer's rule that none does.
@@ -45,6 +57,9 @@ fn main() -> ExitCode {
     let outcome = match CommandLine::parse().command {
         Command::Schema(args) => schema::run(&args),
         Command::Validate(args) => validate::run(&args),
+        Command::Replay(args) => replay::run(&args),
+        Command::Convert(args) => convert::run(&args),
+        Command::Conformance(args) => conformance::run(&args),
         Command::Interop(args) => interop::run(&args),
         Command::Rules => rules::run(),
         Command::Tidy => tidy::run(),

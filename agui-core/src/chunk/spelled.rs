@@ -3,7 +3,7 @@
 use super::ChunkExpander;
 use super::lanes::{Stream, What};
 use super::plan::{self, Act};
-use crate::sequence::{OpenEntry, Policy, Sequence, SequenceError};
+use crate::sequence::{OpenEntry, OpenItem, Policy, Sequence, SequenceError};
 use crate::{Event, EventType, MessageId, RunAgentInput, SubagentRunId, ToolCallId};
 
 /// A [`Sequence`] that takes events in either spelling, by reference.
@@ -72,11 +72,25 @@ impl SpelledSequence {
         self.without_built(self.sequence.close_events_of(owner))
     }
 
+    /// What [`close_events_of`](Self::close_events_of) closes, in the order opened.
+    pub(crate) fn open_items_of(&self, owner: Option<&SubagentRunId>) -> Vec<OpenItem> {
+        let mut items = self.sequence.open_items_of(owner);
+        if !self.expander.is_idle() {
+            items.retain(|item| !self.is_built(&item.close_event()));
+        }
+        items
+    }
+
     fn without_built(&self, mut events: Vec<Event>) -> Vec<Event> {
         if !self.expander.is_idle() {
-            events.retain(|event| !self.expander.plan(event).is_ok_and(|plan| plan.mixes));
+            events.retain(|event| !self.is_built(event));
         }
         events
+    }
+
+    /// Whether an event would close what a chunk stream builds.
+    fn is_built(&self, event: &Event) -> bool {
+        self.expander.plan(event).is_ok_and(|plan| plan.mixes)
     }
 
     /// Judges one event of either spelling, and takes it into account if it may stand here.

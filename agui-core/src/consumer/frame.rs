@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::Event;
+use crate::json::Utf8;
 
 /// The material of one event as a wire gives it.
 ///
@@ -11,8 +12,8 @@ use crate::Event;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Frame<'a> {
-    /// JSON text. Bytes that are not UTF-8 are replaced by U+FFFD, with a warning.
-    Json(&'a [u8]),
+    /// JSON text, and what its wire makes of bytes that are not UTF-8.
+    Json(&'a [u8], Utf8),
     /// A tree, from a wire that has no JSON text.
     Tree(Value),
     /// An event that its wire could read without a tree, and that the schema accepts as it is.
@@ -21,13 +22,13 @@ pub enum Frame<'a> {
 
 impl<'a> From<&'a [u8]> for Frame<'a> {
     fn from(text: &'a [u8]) -> Self {
-        Self::Json(text)
+        Self::Json(text, Utf8::Strict)
     }
 }
 
 impl<'a> From<&'a str> for Frame<'a> {
     fn from(text: &'a str) -> Self {
-        Self::Json(text.as_bytes())
+        Self::Json(text.as_bytes(), Utf8::Strict)
     }
 }
 

@@ -12,7 +12,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::chunk::ChunkExpander;
-use crate::json::{self, Utf8};
+use crate::json;
 use crate::sequence::{Policy, Sequence};
 use crate::{Event, RunAgentInput, VersionRelation, Warning, compat, enforce};
 
@@ -160,13 +160,13 @@ impl Pipeline {
                 Ok(raw) => raw,
                 Err(error) => return Err(StreamError::wire(index, "PROC-6", error.to_string())),
             },
-            Frame::Json(text) => {
+            Frame::Json(text, utf8) => {
                 if self.middleware.is_empty()
                     && let Ok(event) = Event::from_json(text)
                 {
                     return self.verify(event, index, deliver);
                 }
-                json::read(text, Utf8::Lossy, &mut self.warnings)
+                json::read(text, utf8, &mut self.warnings)
                     .map_err(|error| StreamError::event(index, error.into()))?
             }
             Frame::Tree(raw) => raw,

@@ -38,7 +38,8 @@ pub fn next_input(
 }
 
 /// Makes an input ready to be sent and begins its exchange: checks it against the pending interrupts (`INT-2`), makes its
-/// messages and state those of the conversation, and hands back [what goes out](outgoing).
+/// messages and state those of the conversation, and hands back [what goes out](outgoing). An input without a state leaves
+/// a null one in place, and goes out without one (`STATE-10`).
 ///
 /// `now_ms` is the time in milliseconds since the Unix epoch.
 ///
@@ -79,6 +80,10 @@ pub fn prepare_input(
     resume::check(conversation.open_interrupts(), &input, now_ms, warnings)?;
     conversation.begin(&input);
     outgoing(&mut input, peer);
+    if conversation.state().is_null() {
+        // Held and not sent (STATE-10): an empty object would say that the state has changed.
+        input.state = None;
+    }
     Ok(input)
 }
 

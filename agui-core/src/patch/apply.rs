@@ -5,7 +5,8 @@
 //! the document is the one before, the order of its members included.
 //!
 //! A patch may come from anybody. What it can make of a small document is bounded: 128 levels of nesting, and 64 MiB
-//! of copies, because fifty `copy` operations that each double the document would fill any memory.
+//! for the document with its copies, because fifty `copy` operations that each double the document would fill any
+//! memory, whether they are in one patch or in fifty.
 
 use std::mem;
 
@@ -15,7 +16,8 @@ use super::place::{MAX_DEPTH, charge, find, find_mut, nests_within, position, po
 use super::{JsonPatchOperation, JsonPointer, MoveOperation, PatchError, PatchFailure, equal};
 use crate::JsonObject;
 
-/// Bytes that the copies of one patch may make together, measured roughly as JSON.
+/// Bytes that a document may have with the copies a patch makes, measured roughly as JSON. What else a patch adds is
+/// no more than the patch.
 const MAX_COPIED_BYTES: usize = 64 << 20;
 
 /// Applies a patch to a document: every operation, in order, or none (`STATE-2`).
@@ -27,7 +29,7 @@ const MAX_COPIED_BYTES: usize = 64 << 20;
 /// # Errors
 /// When an operation does not apply: a place or its parent is missing (no parent is created), a list position is
 /// malformed or out of range, a `test` fails, a value would move into itself (`STATE-4`), the document would nest
-/// deeper than 128 levels, or the patch copies more than 64 MiB. The document is then exactly as it was (`STATE-3`).
+/// deeper than 128 levels, or a copy would bring it beyond 64 MiB. The document is then exactly as it was (`STATE-3`).
 ///
 /// # Examples
 /// ```
@@ -42,7 +44,7 @@ const MAX_COPIED_BYTES: usize = 64 << 20;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn apply(document: &mut Value, operations: &[JsonPatchOperation]) -> Result<(), PatchError> {
-    let mut patching = Patching { document, log: Vec::new(), copy_budget: MAX_COPIED_BYTES };
+    let mut patching = Patching { document, log: Vec::new(), copy_budget: None };
     for (index, operation) in operations.iter().enumerate() {
         if let Err((pointer, failure)) = patching.step(operation) {
             patching.roll_back();
@@ -58,7 +60,7 @@ type Fault<'p> = (&'p JsonPointer, PatchFailure);
 struct Patching<'d, 'p> {
     document: &'d mut Value,
     log: Vec<Undo<'p>>,
-    copy_budget: usize,
+    copy_budget: Option<usize>,
 }
 
 /// The inverse of one change.
@@ -91,8 +93,10 @@ impl<'p> Patching<'_, 'p> {
             JsonPatchOperation::Copy(copy) => {
                 let value =
                     find(self.document, copy.from.as_str()).map_err(|failure| (&copy.from, failure))?;
-                self.copy_budget =
-                    charge(value, self.copy_budget).ok_or((&copy.from, PatchFailure::TooLarge))?;
+                let budget = self
+                    .copy_budget
+                    .unwrap_or_else(|| charge(self.document, MAX_COPIED_BYTES).unwrap_or_default());
+                self.copy_budget = Some(charge(value, budget).ok_or((&copy.from, PatchFailure::TooLarge))?);
                 let value = value.clone();
                 self.put_new(&copy.path, value)
             }

@@ -1,5 +1,6 @@
 //! The strict writer: no executor, no clock, no illegal sequence.
 
+use std::collections::{HashMap, HashSet};
 use std::mem;
 use std::sync::Arc;
 
@@ -50,8 +51,8 @@ pub struct RunWriter<S> {
     /// The state as the consumer holds it; none until something touches it, so that a run which never does pays nothing.
     state: Option<Value>,
     usage: Vec<TokenUsage>,
-    /// Items whose handles are gone, to be closed before their owner's next event.
-    released: Vec<OpenItem>,
+    /// Items whose handles are gone, to be closed before their owner's next event; by the owner of the handle.
+    released: HashMap<Option<SubagentRunId>, Vec<OpenItem>>,
     max_event_bytes: usize,
     echo_input: bool,
     unchecked: bool,
@@ -85,7 +86,7 @@ impl<S: EventSink> RunWriter<S> {
             sequence,
             state: None,
             usage: Vec::new(),
-            released: Vec::new(),
+            released: HashMap::new(),
             max_event_bytes: Self::DEFAULT_MAX_EVENT_BYTES,
             echo_input: false,
             unchecked: false,
@@ -169,14 +170,12 @@ impl<S: EventSink> RunWriter<S> {
         self.check_open()?;
         let size = self.check_size(&event)?;
         if !self.released.is_empty() {
-            match &event {
+            let due = match &event {
                 // Everybody's, for there is no other event of theirs to come.
-                Event::RunFinished(_) => self.close_released(|_| true)?,
-                event => {
-                    let owner = event.subagent_run_id().cloned();
-                    self.close_released(|item| item.owner == owner)?;
-                }
-            }
+                Event::RunFinished(_) => self.released.drain().flat_map(|(_, items)| items).collect(),
+                event => self.take_released(event.subagent_run_id()),
+            };
+            self.close_released(&due)?;
         }
         self.check_and_send(event, size)
     }
@@ -190,7 +189,8 @@ impl<S: EventSink> RunWriter<S> {
         self.check_open()?;
         let size = self.check_size(&event)?;
         if !self.released.is_empty() {
-            self.close_released(|item| item.owner.as_ref() == owner)?;
+            let due = self.take_released(owner);
+            self.close_released(&due)?;
         }
         self.check_and_send(event, size)
     }
@@ -199,7 +199,7 @@ impl<S: EventSink> RunWriter<S> {
     pub(super) fn end_subagent(&mut self, id: &SubagentRunId, event: Event) -> Result<(), WriteError> {
         self.check_open()?;
         let size = self.check_size(&event)?;
-        self.released.retain(|item| item.owner.as_ref() != Some(id));
+        self.take_released(Some(id));
         if !self.unchecked && self.sequence().is_subagent_active(id) {
             self.send_closing(self.sequence.close_events_of(Some(id)))?;
         }
@@ -313,7 +313,7 @@ impl<S: EventSink> RunWriter<S> {
     /// Marks an item whose handle is gone; its end goes out before its owner's next event, or with the run's.
     pub(crate) fn release(&mut self, item: OpenItem) {
         if !self.is_over() {
-            self.released.push(item);
+            self.released.entry(item.owner.clone()).or_default().push(item);
         }
     }
 
@@ -402,29 +402,39 @@ impl<S: EventSink> RunWriter<S> {
         }
     }
 
+    /// Takes what an owner's handles have let go of.
+    fn take_released(&mut self, owner: Option<&SubagentRunId>) -> Vec<OpenItem> {
+        if self.released.is_empty() {
+            Vec::new()
+        } else {
+            self.released.remove(&owner.cloned()).unwrap_or_default()
+        }
+    }
+
     /// Closes what handles have let go of and is due: the item opened last first, and with a subagent what is in it.
-    fn close_released(&mut self, is_due: impl Fn(&OpenItem) -> bool) -> Result<(), WriteError> {
-        let (due, kept): (Vec<_>, Vec<_>) = mem::take(&mut self.released).into_iter().partition(is_due);
-        self.released = kept;
+    fn close_released(&mut self, due: &[OpenItem]) -> Result<(), WriteError> {
         if due.is_empty() || self.unchecked {
             return Ok(());
         }
-        let mut events = Vec::new();
-        for item in self.sequence().open_items().iter().rev().filter(|item| is_among(item, &due)) {
+        // What a subagent has open may be due by itself as well.
+        let mut seen = HashSet::new();
+        let mut events = Vec::with_capacity(due.len());
+        for item in self.sequence().open_among(due).into_iter().rev() {
             if item.kind == OpenKind::Subagent {
                 let id = SubagentRunId::from(Arc::clone(&item.id));
-                events.extend(self.sequence.close_events_of(Some(&id)));
+                for inner in self.sequence.open_items_of(Some(&id)).into_iter().rev() {
+                    let event = inner.close_event();
+                    if seen.insert(inner) {
+                        events.push(event);
+                    }
+                }
             }
-            events.push(item.close_event());
-        }
-        // What a subagent has open may be due by itself as well.
-        let mut closing: Vec<Event> = Vec::with_capacity(events.len());
-        for event in events {
-            if !closing.contains(&event) {
-                closing.push(event);
+            let event = item.close_event();
+            if seen.insert(item) {
+                events.push(event);
             }
         }
-        self.send_closing(closing)
+        self.send_closing(events)
     }
 
     fn send_closing(&mut self, events: Vec<Event>) -> Result<(), WriteError> {
@@ -444,14 +454,4 @@ impl<S: EventSink> RunWriter<S> {
             tracing::error!(%error, "an open item could not be closed");
         }
     }
-}
-
-/// Whether an open item is one of those let go of. A call may have another owner than the handle that made it, if its
-/// parent message has (`SUB-4`); only steps need the owner to be told apart.
-fn is_among(item: &OpenItem, released: &[OpenItem]) -> bool {
-    released.iter().any(|other| {
-        other.kind == item.kind
-            && other.id == item.id
-            && (item.kind != OpenKind::Step || other.owner == item.owner)
-    })
 }

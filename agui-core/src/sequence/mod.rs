@@ -305,20 +305,17 @@ impl Sequence {
     ///
     /// The owner's own invocation is not among it: how that ends is for the caller to say.
     pub fn close_events_of(&self, owner: Option<&SubagentRunId>) -> Vec<Event> {
-        let items = self.open.items();
-        let mut owners: HashSet<Option<&SubagentRunId>> = HashSet::from([owner]);
-        let ids: Vec<Option<SubagentRunId>> = items
-            .iter()
-            .map(|item| (item.kind == OpenKind::Subagent).then(|| SubagentRunId::from(item.id.clone())))
-            .collect();
-        // An invocation is announced after the one it belongs to, so one pass in opening order finds all.
-        for (item, id) in items.iter().zip(&ids) {
-            if id.is_some() && owners.contains(&item.owner.as_ref()) {
-                owners.insert(id.as_ref());
-            }
-        }
-        let belongs = |item: &&OpenItem| owners.contains(&item.owner.as_ref());
-        items.iter().rev().filter(belongs).map(OpenItem::close_event).collect()
+        self.open.items_of(owner).iter().rev().map(OpenItem::close_event).collect()
+    }
+
+    /// What one owner has open, with what the active subagents it announced have; in the order opened.
+    pub(crate) fn open_items_of(&self, owner: Option<&SubagentRunId>) -> Vec<OpenItem> {
+        self.open.items_of(owner)
+    }
+
+    /// Which of some items are open, in the order opened and with the owners they have now.
+    pub(crate) fn open_among<'a>(&self, items: impl IntoIterator<Item = &'a OpenItem>) -> Vec<OpenItem> {
+        self.open.open_among(items)
     }
 
     /// The calls the run has started and not answered, in the order made (`INT-7`). A result in a snapshot answers

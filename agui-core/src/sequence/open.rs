@@ -1,9 +1,9 @@
 //! What is open: sets of items under identifiers, and the items as a list in opening order.
 //!
-//! A set finds the item it was last asked for with one comparison, and any other with one hash. It grows with the
-//! number of items open at a time and allocates nothing when it is asked.
+//! A set finds the item it was last asked for with one comparison, any other with one hash, and what a subagent has open
+//! without a look at the rest. It grows with the number of items open at a time and allocates nothing when it is asked.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl OpenKind {
 }
 
 /// An item that the run has opened and not closed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct OpenItem {
     /// What it is.
@@ -105,13 +105,15 @@ pub(crate) struct OpenSet<K> {
     slots: Vec<Option<Entry<K>>>,
     free: Vec<usize>,
     index: HashMap<K, usize>,
+    /// The slots of what subagents have open. The parent agent's are all the others.
+    owned: HashMap<SubagentRunId, HashSet<usize>>,
     /// The slot that was asked for last.
     last: usize,
 }
 
 impl<K> Default for OpenSet<K> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), index: HashMap::new(), last: 0 }
+        Self { slots: Vec::new(), free: Vec::new(), index: HashMap::new(), owned: HashMap::new(), last: 0 }
     }
 }
 
@@ -138,16 +140,36 @@ impl<K: Clone + Eq + Hash> OpenSet<K> {
 
     /// Puts the owner of an open item right, after a snapshot has restated it.
     pub(super) fn set_owner(&mut self, id: &K, owner: Option<&SubagentRunId>) {
-        let slot = self.index.get(id).and_then(|slot| self.slots.get_mut(*slot));
-        if let Some(Some(entry)) = slot {
-            entry.owner = owner.cloned();
+        let Some(&slot) = self.index.get(id) else { return };
+        if let Some(Some(entry)) = self.slots.get_mut(slot) {
+            let before = std::mem::replace(&mut entry.owner, owner.cloned());
             entry.established = owner.cloned();
+            self.disown(before.as_ref(), slot);
+            self.own(owner, slot);
+        }
+    }
+
+    fn own(&mut self, owner: Option<&SubagentRunId>, slot: usize) {
+        if let Some(owner) = owner {
+            self.owned.entry(owner.clone()).or_default().insert(slot);
+        }
+    }
+
+    fn disown(&mut self, owner: Option<&SubagentRunId>, slot: usize) {
+        if let Some(owner) = owner
+            && let Some(slots) = self.owned.get_mut(owner)
+        {
+            slots.remove(&slot);
+            if slots.is_empty() {
+                self.owned.remove(owner);
+            }
         }
     }
 
     pub(crate) fn insert(&mut self, entry: Entry<K>) {
         let id = entry.id.clone();
         let slot = self.free.pop().unwrap_or(self.slots.len());
+        self.own(entry.owner.as_ref(), slot);
         match self.slots.get_mut(slot) {
             Some(free) => *free = Some(entry),
             None => self.slots.push(Some(entry)),
@@ -158,9 +180,10 @@ impl<K: Clone + Eq + Hash> OpenSet<K> {
 
     pub(crate) fn remove(&mut self, id: &K) -> Option<Entry<K>> {
         let slot = self.index.remove(id)?;
-        let entry = self.slots.get_mut(slot)?.take();
+        let entry = self.slots.get_mut(slot)?.take()?;
         self.free.push(slot);
-        entry
+        self.disown(entry.owner.as_ref(), slot);
+        Some(entry)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -171,11 +194,20 @@ impl<K: Clone + Eq + Hash> OpenSet<K> {
         self.slots.clear();
         self.free.clear();
         self.index.clear();
+        self.owned.clear();
         self.last = 0;
     }
 
     fn iter(&self) -> impl Iterator<Item = &Entry<K>> {
         self.slots.iter().flatten()
+    }
+
+    /// What one owner has open.
+    fn of(&self, owner: Option<&SubagentRunId>) -> impl Iterator<Item = &Entry<K>> {
+        let slots = owner.and_then(|owner| self.owned.get(owner));
+        let all = if owner.is_none() { self.slots.as_slice() } else { &[] };
+        let parents = all.iter().flatten().filter(|entry| entry.owner.is_none());
+        slots.into_iter().flatten().filter_map(|slot| self.slots.get(*slot)?.as_ref()).chain(parents)
     }
 }
 
@@ -219,15 +251,6 @@ impl Open {
 
     /// The items in the order they were opened.
     pub(super) fn items(&self) -> Vec<OpenItem> {
-        fn collect<'a, K: Clone + Into<Arc<str>> + 'a>(
-            items: &mut Vec<(u64, OpenItem)>,
-            kind: OpenKind,
-            entries: impl Iterator<Item = &'a Entry<K>>,
-        ) {
-            items.extend(entries.map(|entry| {
-                (entry.seq, OpenItem { kind, id: entry.id.clone().into(), owner: entry.owner.clone() })
-            }));
-        }
         let mut items = Vec::with_capacity(self.len());
         collect(&mut items, OpenKind::TextMessage, self.text.iter());
         collect(&mut items, OpenKind::ToolCall, self.calls.iter());
@@ -235,13 +258,88 @@ impl Open {
         collect(&mut items, OpenKind::ReasoningSpan, self.spans.iter());
         collect(&mut items, OpenKind::Subagent, self.subagents.iter());
         for (owner, names) in &self.steps.by_owner {
-            items.extend(names.iter().map(|(name, seq)| {
-                (*seq, OpenItem { kind: OpenKind::Step, id: name.as_str().into(), owner: owner.clone() })
-            }));
+            collect_steps(&mut items, owner.as_ref(), names);
         }
-        items.sort_unstable_by_key(|(seq, _)| *seq);
-        items.into_iter().map(|(_, item)| item).collect()
+        in_order(items)
     }
+
+    /// The items of one owner, and of the invocations among them and below, in the order they were opened.
+    pub(super) fn items_of(&self, owner: Option<&SubagentRunId>) -> Vec<OpenItem> {
+        let mut items = Vec::new();
+        self.collect_of(owner, &mut items);
+        let mut next = 0;
+        while let Some((_, item)) = items.get(next) {
+            next += 1;
+            if item.kind == OpenKind::Subagent {
+                let id = SubagentRunId::from(Arc::clone(&item.id));
+                self.collect_of(Some(&id), &mut items);
+            }
+        }
+        in_order(items)
+    }
+
+    fn collect_of(&self, owner: Option<&SubagentRunId>, items: &mut Vec<(u64, OpenItem)>) {
+        collect(items, OpenKind::TextMessage, self.text.of(owner));
+        collect(items, OpenKind::ToolCall, self.calls.of(owner));
+        collect(items, OpenKind::ReasoningMessage, self.reasoning.of(owner));
+        collect(items, OpenKind::ReasoningSpan, self.spans.of(owner));
+        collect(items, OpenKind::Subagent, self.subagents.of(owner));
+        if let Some(names) = self.steps.by_owner.get(&owner.cloned()) {
+            collect_steps(items, owner, names);
+        }
+    }
+
+    /// What is open of the items given, in the order they were opened. An item is found by its kind and id, and a
+    /// step also by its owner; another may own it by now (`SUB-4`, `SUB-8`).
+    pub(super) fn open_among<'a>(&self, items: impl IntoIterator<Item = &'a OpenItem>) -> Vec<OpenItem> {
+        fn found<K: Clone + Eq + Hash + From<Arc<str>>>(
+            set: &OpenSet<K>,
+            item: &OpenItem,
+        ) -> Option<(u64, Owner)> {
+            let entry = set.peek(&K::from(Arc::clone(&item.id)))?;
+            Some((entry.seq, entry.owner.clone()))
+        }
+        let found = items.into_iter().filter_map(|item| {
+            let (seq, owner) = match item.kind {
+                OpenKind::TextMessage => found(&self.text, item),
+                OpenKind::ToolCall => found(&self.calls, item),
+                OpenKind::ReasoningMessage => found(&self.reasoning, item),
+                OpenKind::ReasoningSpan => found(&self.spans, item),
+                OpenKind::Subagent => found(&self.subagents, item),
+                OpenKind::Step => {
+                    let seq = self.steps.by_owner.get(&item.owner)?.get(&*item.id)?;
+                    Some((*seq, item.owner.clone()))
+                }
+            }?;
+            Some((seq, OpenItem { kind: item.kind, id: Arc::clone(&item.id), owner }))
+        });
+        in_order(found.collect())
+    }
+}
+
+fn collect<'a, K: Clone + Into<Arc<str>> + 'a>(
+    items: &mut Vec<(u64, OpenItem)>,
+    kind: OpenKind,
+    entries: impl Iterator<Item = &'a Entry<K>>,
+) {
+    items.extend(entries.map(|entry| {
+        (entry.seq, OpenItem { kind, id: entry.id.clone().into(), owner: entry.owner.clone() })
+    }));
+}
+
+fn collect_steps(
+    items: &mut Vec<(u64, OpenItem)>,
+    owner: Option<&SubagentRunId>,
+    names: &HashMap<String, u64>,
+) {
+    items.extend(names.iter().map(|(name, seq)| {
+        (*seq, OpenItem { kind: OpenKind::Step, id: name.as_str().into(), owner: owner.cloned() })
+    }));
+}
+
+fn in_order(mut items: Vec<(u64, OpenItem)>) -> Vec<OpenItem> {
+    items.sort_unstable_by_key(|(seq, _)| *seq);
+    items.into_iter().map(|(_, item)| item).collect()
 }
 
 /// The open steps, by owner and name (`LIFE-10`).
@@ -263,7 +361,11 @@ impl Steps {
 
     /// Closes a step; says whether it was open.
     pub(super) fn close(&mut self, owner: &Owner, name: &str) -> bool {
-        let closed = self.by_owner.get_mut(owner).is_some_and(|names| names.remove(name).is_some());
+        let Some(names) = self.by_owner.get_mut(owner) else { return false };
+        let closed = names.remove(name).is_some();
+        if names.is_empty() {
+            self.by_owner.remove(owner);
+        }
         self.count -= usize::from(closed);
         closed
     }

@@ -37,7 +37,7 @@ fn through(mut pipeline: Pipeline, frames: impl Fn(&Value) -> Frame<'static>) ->
 #[test]
 fn the_stages_are_the_same_on_every_path() {
     // PROC-1
-    let text = |event: &Value| Frame::Json(Box::leak(event.to_string().into_bytes().into_boxed_slice()));
+    let text = |event: &Value| Frame::from(&*Box::leak(event.to_string().into_boxed_str()));
     let tree = |event: &Value| Frame::Tree(event.clone());
     let look = |raw: Value, out: &mut Vec<Value>| out.push(raw);
     let (events, warnings) = through(Pipeline::new(), text);

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use agui_core::json::Utf8;
 use bytes::Bytes;
 
 /// The raw material of one event, as it came from the wire and judged by nobody (`PROC-6`).
@@ -243,4 +244,22 @@ impl DecodeError {
             Self::FrameTooLarge { offset, .. } => *offset,
         }
     }
+}
+
+/// For the consumer's pipeline, which judges what is in the frame.
+impl<'a> From<&'a Frame> for agui_core::consumer::Frame<'a> {
+    fn from(frame: &'a Frame) -> Self {
+        Self::Json(frame.text(), utf8(frame.lossy()))
+    }
+}
+
+/// For the consumer's pipeline, which judges what is in the frame.
+impl<'a> From<FrameRef<'a>> for agui_core::consumer::Frame<'a> {
+    fn from(frame: FrameRef<'a>) -> Self {
+        Self::Json(frame.text(), utf8(frame.lossy()))
+    }
+}
+
+const fn utf8(lossy: bool) -> Utf8 {
+    if lossy { Utf8::Lossy } else { Utf8::Strict }
 }

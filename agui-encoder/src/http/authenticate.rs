@@ -100,16 +100,20 @@ impl fmt::Debug for Gate {
 
 /// Runs a hook of the application's, whose panic is a 500 without its text.
 pub(crate) async fn guard<T>(hook: impl FnOnce() -> BoxFuture<T>) -> Result<T, Refusal> {
-    let panicked = |_| {
-        tracing::error!("a hook of the endpoint panicked");
-        Refusal::new(RefusalCode::InternalError)
-    };
-    let mut future = catch_unwind(AssertUnwindSafe(hook)).map_err(panicked)?;
-    future::poll_fn(move |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+    let mut future = guard_call(hook)?;
+    future::poll_fn(move |cx| match guard_call(|| future.as_mut().poll(cx)) {
         Ok(poll) => poll.map(Ok),
-        Err(panic) => Poll::Ready(Err(panicked(panic))),
+        Err(refusal) => Poll::Ready(Err(refusal)),
     })
     .await
+}
+
+/// [`guard`] for a hook that answers at once.
+pub(crate) fn guard_call<T>(hook: impl FnOnce() -> T) -> Result<T, Refusal> {
+    catch_unwind(AssertUnwindSafe(hook)).map_err(|_| {
+        tracing::error!("a hook of the endpoint panicked");
+        Refusal::new(RefusalCode::InternalError)
+    })
 }
 
 fn is_preflight(head: &RequestHead) -> bool {

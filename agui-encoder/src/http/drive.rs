@@ -84,7 +84,13 @@ pub(crate) struct Reporter {
 impl Reporter {
     pub(crate) fn report(&self, error: &RunError) {
         let source = error.source().map(|source| Chain(source).to_string());
-        tracing::error!(code = error.code(), error = source, message = error.public_message());
+        // All of it as fields, which are escaped: a message may hold what a model or a client wrote.
+        tracing::error!(
+            code = error.code(),
+            error = source,
+            public_message = error.public_message(),
+            "the run failed"
+        );
         if let Some(hook) = &self.hook {
             // The run still needs its ending if the hook panics.
             if catch_unwind(AssertUnwindSafe(|| hook(error, &self.info))).is_err() {

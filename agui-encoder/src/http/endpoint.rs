@@ -337,17 +337,22 @@ impl Endpoint {
     }
 }
 
-/// Whether the content type is JSON, by its own name or by its suffix.
+/// Whether the content type is JSON, by its own name or by its suffix. Two content types are none: which of them the
+/// body is in, readers would disagree about.
 fn is_json(headers: &HeaderMap) -> bool {
-    let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else { return false };
-    let essence = value.split(';').next().unwrap_or_default().trim();
-    let Some(subtype) = essence
-        .split_at_checked("application/".len())
-        .filter(|(kind, _)| kind.eq_ignore_ascii_case("application/"))
-        .map(|(_, subtype)| subtype.to_ascii_lowercase())
-    else {
-        return false;
-    };
-    subtype == "json"
-        || subtype.strip_suffix("+json").is_some_and(|name| !name.is_empty() && !name.contains(','))
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return false };
+    let essence = value.as_bytes().split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
+    let Some((kind, subtype)) = essence.split_at_checked(b"application/".len()) else { return false };
+    kind.eq_ignore_ascii_case(b"application/")
+        && subtype.iter().all(|&byte| is_token(byte))
+        && (subtype.eq_ignore_ascii_case(b"json")
+            || subtype.len() > b"+json".len()
+                && subtype.last_chunk().is_some_and(|end: &[u8; 5]| end.eq_ignore_ascii_case(b"+json")))
+}
+
+/// Whether a byte may stand in a type's name.
+const fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
 }

@@ -35,9 +35,12 @@ impl Handlers {
             Self::One(agent) => return Ok(agent.clone()),
             Self::Named { header, agents, default } => (header, agents, default),
         };
-        let agent = match headers.get(header) {
+        let mut names = headers.get_all(header).iter();
+        let agent = match (names.next(), names.next()) {
+            // Which of two names counts, a layer in front of the endpoint may see otherwise.
+            (_, Some(_)) => None,
             // An empty value names nothing, as an absent one.
-            Some(name) if !name.is_empty() => name.to_str().ok().and_then(|name| agents.get(name)),
+            (Some(name), None) if !name.is_empty() => name.to_str().ok().and_then(|name| agents.get(name)),
             _ => default.as_ref().and_then(|name| agents.get(name)),
         };
         agent.cloned().ok_or_else(|| {

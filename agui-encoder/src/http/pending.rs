@@ -7,7 +7,7 @@ use ::http::{HeaderName, HeaderValue, Response};
 use agui_core::producer::{Extensions, RunSetup, launch};
 use agui_core::{RunAgentInput, Warning};
 
-use super::authenticate::{Admission, guard};
+use super::authenticate::{Admission, guard, guard_call};
 use super::body::{EventBody, EventBodySetup};
 use super::drive::{Drive, Reporter};
 use super::endpoint::Inner;
@@ -93,7 +93,11 @@ impl Pending {
         let identity = settings
             .max_runs_per_identity
             .as_ref()
-            .and_then(|(limit, identity_of)| Some((identity_of(&accepted.extensions)?, *limit)));
+            .map(|(limit, identity_of)| {
+                guard_call(|| identity_of(&accepted.extensions)).map(|identity| Some((identity?, *limit)))
+            })
+            .transpose()?
+            .flatten();
         let slot = accepted.endpoint.registry.enter(Quota { max_runs: settings.max_runs, identity })?;
         Ok(Admitted { accepted, input, warnings, slot })
     }

@@ -488,6 +488,14 @@ async fn a_bad_step_ends_the_run_and_is_named() {
         json!({ "track": 1 }),
         json!({ "stats": 1 }),
         json!({ "inputEcho": {} }),
+        json!({ "step": ["s"] }),
+        json!({ "subagent": ["s"] }),
+        json!({ "toolCall": ["n"] }),
+        json!({ "custom": ["n", 1] }),
+        json!({ "activity": ["t", "a", {}] }),
+        json!({ "flood": [1, 1] }),
+        json!({ "state": [["/a", 1]] }),
+        json!({ "finish": [1] }),
     ] {
         let events = perform(json!([{ "text": "a" }, step, { "text": "never" }])).await;
         assert_eq!(events[..3], message("r:m1", "a"), "{step}");
@@ -506,6 +514,51 @@ async fn a_bad_step_inside_another_is_named_by_its_path_and_closes_what_is_open(
     .await;
     assert_eq!(types(&events)[8..], ["SUBAGENT_FINISHED", "STEP_FINISHED", "RUN_ERROR"]);
     assert!(events[10]["message"].as_str().unwrap().contains("Step 1.do.0.do.1 "), "{}", events[10]);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_step_is_not_said_in_the_parsers_words() {
+    for (step, message) in [
+        (json!({ "text": 5 }), "Step 0 of the script (`text`) has the wrong shape."),
+        (
+            json!({ "sleepMs": -1 }),
+            "Step 0 of the script (`sleepMs`) has the wrong shape: a whole number is needed.",
+        ),
+        (
+            json!({ "event": { "type": "SUBAGENT_STARTED", "subagentRunId": "s", "title": "t" } }),
+            "Step 0 of the script (`event`) has the wrong shape.",
+        ),
+        (json!({ "finish": { "outcome": null } }), "Step 0 of the script (`finish`) has the wrong shape."),
+    ] {
+        check(json!([step]), vec![failed(message, "bad_script")]).await;
+    }
+}
+
+#[tokio::test]
+async fn steps_may_lie_as_deep_inside_each_other_as_json_may() {
+    let deep = |depth: usize, around: fn(Value) -> Value| {
+        (0..depth).fold(json!([{ "text": "x" }]), |inner, _| around(inner))
+    };
+    let events = perform(deep(40, |inner| json!([{ "subagent": { "name": "n", "do": inner } }]))).await;
+    assert_eq!(events.len(), 2 * 40 + 4);
+    assert_eq!(events[40]["subagentRunId"], "r:s40");
+    let nested = deep(
+        1,
+        |inner| json!([{ "step": { "name": "s", "do": [{ "subagent": { "name": "n", "do": inner } }] } }]),
+    );
+    assert_eq!(
+        types(&perform(nested).await),
+        [
+            "STEP_STARTED",
+            "SUBAGENT_STARTED",
+            "TEXT_MESSAGE_START",
+            "TEXT_MESSAGE_CONTENT",
+            "TEXT_MESSAGE_END",
+            "SUBAGENT_FINISHED",
+            "STEP_FINISHED",
+            "RUN_FINISHED",
+        ]
+    );
 }
 
 #[tokio::test]

@@ -29,7 +29,7 @@ export const consoleOutput = () => spoken.splice(0);
  */
 export const agentFor = (HttpAgent, { agent: name, input }, options = {}) => {
   const agent = new HttpAgent({
-    url: `${BASE}${options.path ?? "/agui"}`,
+    url: `${options.base ?? BASE}${options.path ?? "/agui"}`,
     headers: { "X-Agent-Id": name, ...options.headers },
     threadId: THREAD,
     initialMessages: input.messages,

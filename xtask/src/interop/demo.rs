@@ -42,7 +42,7 @@ impl Demo {
     /// # Errors
     /// It does not build, does not start, or does not print `listening on ADDR` in time.
     pub(super) fn start(root: &Path, adapter: &str) -> anyhow::Result<Self> {
-        let program = build(root, adapter)?;
+        let program = build(root, adapter, "demo")?;
         let folder = target_dir(root).join("interop");
         fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
         let log = folder.join(format!("{adapter}.log"));
@@ -51,6 +51,24 @@ impl Demo {
         command.args(["--addr", "127.0.0.1:0", "--token", TOKEN]);
         command.args(["--keepalive-ms", KEEPALIVE_MS, "--body-limit", BODY_LIMIT]);
         Self::spawn(command.stderr(stderr), log)
+    }
+
+    /// Builds the proxy example and starts it in front of a running server.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start).
+    pub(super) fn start_proxy(root: &Path, upstream: &str) -> anyhow::Result<Self> {
+        let program = build(root, "axum", "proxy")?;
+        let log = target_dir(root).join("interop/proxy.log");
+        let stderr = File::create(&log).with_context(|| format!("cannot create {}", log.display()))?;
+        let mut command = Command::new(&program);
+        command.args(["--addr", "127.0.0.1:0", "--upstream", upstream]);
+        Self::spawn(command.stderr(stderr), log)
+    }
+
+    /// Where it serves.
+    pub(super) fn url(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// Starts a command that will say where it listens.
@@ -122,27 +140,27 @@ impl Drop for Demo {
 }
 
 /// Builds the example and returns its path, which only cargo knows for sure.
-fn build(root: &Path, adapter: &str) -> anyhow::Result<PathBuf> {
+fn build(root: &Path, adapter: &str, example: &str) -> anyhow::Result<PathBuf> {
     let package = format!("agui-{adapter}");
     let output = Command::new(cargo())
-        .args(["build", "-p", &package, "--example", "demo", "--message-format=json-render-diagnostics"])
+        .args(["build", "-p", &package, "--example", example, "--message-format=json-render-diagnostics"])
         .current_dir(root)
         .stderr(Stdio::inherit())
         .output()
         .context("cannot start cargo")?;
     if !output.status.success() {
-        bail!("the demo of {package} does not build");
+        bail!("the example {example} of {package} does not build");
     }
-    executable(&String::from_utf8_lossy(&output.stdout))
-        .with_context(|| format!("cargo built no demo for {package}"))
+    executable(&String::from_utf8_lossy(&output.stdout), example)
+        .with_context(|| format!("cargo built no example {example} for {package}"))
 }
 
 /// The program among cargo's messages.
-fn executable(messages: &str) -> Option<PathBuf> {
+fn executable(messages: &str, example: &str) -> Option<PathBuf> {
     messages
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|message| message["target"]["name"] == "demo")
+        .filter(|message| message["target"]["name"] == example)
         .find_map(|message| message["executable"].as_str().map(PathBuf::from))
 }
 
@@ -160,8 +178,8 @@ mod tests {
 not json
 {"reason":"compiler-artifact","target":{"name":"demo"},"executable":"/t/examples/demo"}
 {"reason":"build-finished","success":true}"#;
-        assert_eq!(executable(messages), Some(PathBuf::from("/t/examples/demo")));
-        assert_eq!(executable(""), None);
+        assert_eq!(executable(messages, "demo"), Some(PathBuf::from("/t/examples/demo")));
+        assert_eq!(executable("", "demo"), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::{
 use agui_schema::Validator;
 use anyhow::{Context, bail, ensure};
 
-use crate::{Verdict, frames, workspace_root};
+use crate::{Verdict, workspace_root};
 use demo::Demo;
 
 /// The command's options.
@@ -69,9 +69,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Verdict> {
     } else {
         (args.adapter.name(), Some(Demo::start(&root, args.adapter.name())?))
     };
+    // The proxy is the same in front of every binding.
+    let proxy = match &demo {
+        Some(demo) => Some(Demo::start_proxy(&root, &format!("{}/agui", demo.url()))?),
+        None => None,
+    };
     let captures = target.join("interop").join(name);
     empty(&captures)?;
     let mut environment = demo.as_ref().map(Demo::environment).unwrap_or_default();
+    environment.extend(proxy.as_ref().map(|proxy| ("AGUI_PROXY_URL", proxy.url())));
     if let Some(url) = &args.url {
         environment.push(("AGUI_URL", url.clone()));
     }
@@ -90,6 +96,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Verdict> {
     // Would silence the warnings that the suite listens for.
     clients.env_remove("SUPPRESS_TRANSFORMATION_WARNINGS").current_dir(&suites);
     note("a client from npm", passes(&mut clients)?);
+    if let Some(proxy) = proxy {
+        note("the proxy", proxy.stop()?);
+    }
     if let Some(demo) = demo {
         note("the demo server", demo.stop()?);
     }
@@ -122,7 +131,7 @@ fn judge(captures: &Path) -> anyhow::Result<Report> {
     for file in files(captures, ".ndjson")? {
         let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
         report.streams += 1;
-        for (index, frame) in frames::ndjson(&text).iter().enumerate() {
+        for (index, frame) in text.lines().filter(|line| !line.trim().is_empty()).enumerate() {
             report.frames += 1;
             let violations = Validator::shared().event(frame).err();
             report.lines.extend(

@@ -42,6 +42,17 @@ pub async fn serves_both_agents(server: &Server) {
     }
 }
 
+/// How deep the steps of a script lie inside each other is the client's say, and no danger to the server.
+pub async fn survives_a_script_as_deep_as_json_may_be(server: &Server) {
+    let mut client = Client::connect(server).await;
+    let script =
+        (0..40).fold(json!([]), |inner, _| json!([{ "subagent": { "name": "scout", "do": inner } }]));
+    let events =
+        client.send(post_json("/agui", &[("x-agent-id", "script")], &asking(&script))).await.events().await;
+    assert_eq!(events.len(), 2 + 2 * 40);
+    assert_eq!(events[81]["type"], "RUN_FINISHED");
+}
+
 /// Unknown paths and agents are 404, and behind the token strangers see nothing but 401.
 pub async fn refuses_what_it_does_not_serve(server: &Server) {
     let mut client = Client::connect(server).await;

@@ -1,15 +1,15 @@
 //! Doing the steps of a script.
 //!
 //! Every event goes out by itself and waits for room, so that a script of any length holds no more than the run's
-//! queue. Each wait ends when the run is told to stop.
+//! queue. Each wait ends when the run is told to stop. Steps inside steps are kept on a list and not on the stack, which
+//! a client would otherwise decide the depth of.
 
-use std::pin::Pin;
 use std::time::Duration;
 
-use agui_core::producer::{SubagentStart, TextStart, ToolCallStart, WriteError};
+use agui_core::producer::{TextStart, ToolCallStart, WriteError};
 use agui_core::{
     CustomEvent, Event, MessageId, ReasoningEncryptedValueSubtype, Run, RunEnd, RunError, RunFinishedOutcome,
-    SubagentFinishedSuspendedOutcome, TextMessageRole,
+    SubagentFinishedSuspendedOutcome, SubagentRunId, TextMessageRole,
 };
 use serde_json::{Value, json};
 
@@ -18,7 +18,9 @@ use crate::cancel::{Cancelled, unless_cancelled};
 use super::ScriptAgent;
 use super::ids::Ids;
 use super::stats::{self, Ending, Tracked};
-use super::step::{ActivitySnapshot, Flood, Named, OneOrMany, Reasoning, Speech, Step, Subagent, ToolCall};
+use super::step::{
+    ActivitySnapshot, Flood, Named, OneOrMany, Reasoning, Speech, Step, Subagent, SubagentEnd, ToolCall,
+};
 
 /// Why no further step is done.
 enum Stop {
@@ -46,6 +48,29 @@ impl From<WriteError> for Stop {
     }
 }
 
+/// Steps that stand in one list, and how far they are done.
+struct Level<'s> {
+    steps: &'s [Value],
+    next: usize,
+    owner: Run,
+    /// What leads to them, empty or with a dot at its end.
+    path: String,
+    /// What follows the last of them.
+    end: Option<End>,
+}
+
+impl<'s> Level<'s> {
+    fn inside(steps: &'s [Value], owner: Run, end: End) -> Self {
+        Self { steps, next: 0, owner, path: String::new(), end: Some(end) }
+    }
+}
+
+/// What ends a step that holds others.
+enum End {
+    Named(Run, String),
+    Subagent { owner: Run, id: SubagentRunId, end: SubagentEnd },
+}
+
 /// One run of a script.
 pub(super) struct Performer<'r> {
     run: &'r Run,
@@ -64,7 +89,7 @@ impl<'r> Performer<'r> {
         let script = run.input().forwarded_props.as_ref().and_then(|props| props.get("script"));
         let performed = match script {
             None => Ok(()),
-            Some(Value::Array(steps)) => self.steps(run, steps, "").await,
+            Some(Value::Array(steps)) => self.steps(run, steps).await,
             Some(_) => Err(bad_script("forwardedProps.script is not a list of steps.".to_owned())),
         };
         let (result, ending) = match performed {
@@ -79,26 +104,69 @@ impl<'r> Performer<'r> {
         result
     }
 
-    /// Does steps for an owner. `path` is what leads to them, empty or with a dot at its end.
-    fn steps<'s>(
-        &'s mut self,
-        owner: &'s Run,
-        steps: &'s [Value],
-        path: &'s str,
-    ) -> Pin<Box<dyn Future<Output = Result<(), Stop>> + Send + 's>> {
-        Box::pin(async move {
-            for (index, step) in steps.iter().enumerate() {
-                let place = format!("{path}{index}");
-                match Step::read(step) {
-                    Ok(step) => self.step(owner, step, &place).await?,
-                    Err(wrong) => return Err(bad_script(format!("Step {place} of the script {wrong}."))),
+    /// Does the steps of the script and all that is in them.
+    async fn steps(&mut self, run: &Run, script: &[Value]) -> Result<(), Stop> {
+        let mut levels =
+            vec![Level { steps: script, next: 0, owner: run.clone(), path: String::new(), end: None }];
+        while let Some(level) = levels.last_mut() {
+            let Some(step) = level.steps.get(level.next) else {
+                if let Some(Level { end: Some(end), .. }) = levels.pop() {
+                    self.end(end).await?;
                 }
-            }
-            Ok(())
-        })
+                continue;
+            };
+            let place = format!("{}{}", level.path, level.next);
+            level.next += 1;
+            let owner = level.owner.clone();
+            let inner = match Step::read(step) {
+                Ok(Step::Named(named)) => self.begin_named(owner, named).await?,
+                Ok(Step::Subagent(subagent)) => self.begin_subagent(owner, subagent).await?,
+                Ok(step) => {
+                    self.step(&owner, step).await?;
+                    continue;
+                }
+                Err(wrong) => return Err(bad_script(format!("Step {place} of the script {wrong}."))),
+            };
+            levels.push(Level { path: format!("{place}.do."), ..inner });
+        }
+        Ok(())
     }
 
-    async fn step(&mut self, owner: &Run, step: Step, place: &str) -> Result<(), Stop> {
+    async fn begin_named<'s>(&self, owner: Run, named: Named<'s>) -> Result<Level<'s>, Stop> {
+        let Named { name, steps } = named;
+        emit(&owner, agui_core::StepStartedEvent::new(name.clone())).await?;
+        Ok(Level::inside(steps, owner.clone(), End::Named(owner, name)))
+    }
+
+    async fn begin_subagent<'s>(&mut self, owner: Run, subagent: Subagent<'s>) -> Result<Level<'s>, Stop> {
+        let Subagent { start, id, steps, end } = subagent;
+        let start = start.with_id(self.ids.subagent(id));
+        let id = unless_cancelled(&owner, owner.with(|scope| scope.start_subagent(start))).await??;
+        Ok(Level::inside(steps, owner.attributed_to(id.clone()), End::Subagent { owner, id, end }))
+    }
+
+    /// Ends what held steps, after the last of them.
+    async fn end(&self, end: End) -> Result<(), Stop> {
+        match end {
+            End::Named(owner, name) => emit(&owner, agui_core::StepFinishedEvent::new(name)).await,
+            End::Subagent { owner, id, end: SubagentEnd { result, suspend, error, code } } => {
+                let end = owner.with(|scope| {
+                    if let Some(message) = error {
+                        return scope.fail_subagent(&id, message, code);
+                    }
+                    let outcome = suspend.map(|ids| {
+                        SubagentFinishedSuspendedOutcome::default().with_interrupt_ids(ids).into()
+                    });
+                    scope.finish_subagent(&id, result, outcome)
+                });
+                unless_cancelled(&owner, end).await??;
+                Ok(())
+            }
+        }
+    }
+
+    /// Does a step that holds no others.
+    async fn step(&mut self, owner: &Run, step: Step<'_>) -> Result<(), Stop> {
         match step {
             Step::Text(speech) => self.text(owner, speech).await,
             Step::Flood(flood) => self.flood(owner, flood).await,
@@ -109,12 +177,8 @@ impl<'r> Performer<'r> {
                 event.message_id = self.ids.activity(id);
                 emit(owner, event).await
             }
-            Step::Named(Named { name, steps }) => {
-                emit(owner, agui_core::StepStartedEvent::new(name.clone())).await?;
-                self.steps(owner, &steps, &format!("{place}.do.")).await?;
-                emit(owner, agui_core::StepFinishedEvent::new(name)).await
-            }
-            Step::Subagent(subagent) => self.subagent(owner, subagent, place).await,
+            // Begun by whoever keeps the levels.
+            Step::Named(_) | Step::Subagent(_) => Ok(()),
             Step::Finish(end, ending) => Err(Stop::Finish(Box::new(end), ending)),
             Step::Error(error) => Err(Stop::Fail(error)),
             Step::Panic(text) => self.panic(&text),
@@ -207,27 +271,6 @@ impl<'r> Performer<'r> {
             unless_cancelled(owner, owner.with(|scope| scope.tool_result_as(message, &id, content)))
                 .await??;
         }
-        Ok(())
-    }
-
-    async fn subagent(&mut self, owner: &Run, subagent: Subagent, place: &str) -> Result<(), Stop> {
-        let mut start = SubagentStart::new(subagent.name).with_id(self.ids.subagent(subagent.id));
-        if let Some(description) = subagent.description {
-            start = start.with_description(description);
-        }
-        let id = unless_cancelled(owner, owner.with(|scope| scope.start_subagent(start))).await??;
-        let inner = owner.attributed_to(id.clone());
-        self.steps(&inner, &subagent.steps, &format!("{place}.do.")).await?;
-        let Subagent { result, suspend, error, code, .. } = subagent;
-        let end = owner.with(|scope| {
-            if let Some(message) = error {
-                return scope.fail_subagent(&id, message, code);
-            }
-            let outcome =
-                suspend.map(|ids| SubagentFinishedSuspendedOutcome::default().with_interrupt_ids(ids).into());
-            scope.finish_subagent(&id, result, outcome)
-        });
-        unless_cancelled(owner, end).await??;
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! How many runs of this process are under way and how the others ended, by a label that scripts choose.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ pub(super) enum Ending {
 /// A run whose future is dropped was abandoned, and one that unwinds has panicked; both are counted on drop.
 #[derive(Debug, Default)]
 pub(super) struct Tracked {
-    labels: Vec<String>,
+    labels: HashSet<String>,
 }
 
 impl Tracked {
@@ -40,13 +40,13 @@ impl Tracked {
     pub(super) fn add(&mut self, label: String) {
         if !self.labels.contains(&label) {
             with(&label, |counts| counts.active += 1);
-            self.labels.push(label);
+            self.labels.insert(label);
         }
     }
 
     /// Counts how the run ended. Called before the ending goes out, so that whoever sees it finds it counted.
     pub(super) fn settle(&mut self, ending: Ending) {
-        for label in self.labels.drain(..) {
+        for label in self.labels.drain() {
             with(&label, |counts| {
                 counts.active = counts.active.saturating_sub(1);
                 let ended = match ending {

@@ -3,22 +3,23 @@
 //! The member that names the step decides what it is; there is exactly one such member. What a step gives must have
 //! the right shape, and an optional member is never `null`. Members that the step does not know are not looked at.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use agui_core::producer::{RunEnd, RunError};
+use agui_core::producer::{RunEnd, RunError, SubagentStart};
 use agui_core::{
     ActivityDeltaEvent, ActivitySnapshotEvent, Content, Event, InterruptId, Interrupts, JsonObject,
     JsonPatchOperation, JsonPointer, Message, MessageId, RunFinishedInterruptOutcome, RunFinishedOutcome,
     SubagentRunId, TextMessageRole, TokenUsage, ToolCallId, patch,
 };
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as _};
+use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde_json::Value;
 
 use super::stats::Ending;
 
 /// A step, ready to be done.
-pub(super) enum Step {
+pub(super) enum Step<'s> {
     Text(Speech),
     Flood(Flood),
     Reasoning(Reasoning),
@@ -27,8 +28,8 @@ pub(super) enum Step {
     Show(Event),
     /// An activity's snapshot, whose id may have to be made.
     Activity(ActivitySnapshot),
-    Named(Named),
-    Subagent(Subagent),
+    Named(Named<'s>),
+    Subagent(Subagent<'s>),
     Finish(RunEnd, Ending),
     Error(RunError),
     Panic(String),
@@ -91,22 +92,22 @@ pub(super) struct ActivitySnapshot {
 }
 
 /// A named stretch of the run.
-#[derive(Deserialize)]
-pub(super) struct Named {
+pub(super) struct Named<'s> {
     pub(super) name: String,
-    #[serde(default, rename = "do")]
-    pub(super) steps: Vec<Value>,
+    pub(super) steps: &'s [Value],
 }
 
-#[derive(Deserialize)]
-pub(super) struct Subagent {
-    pub(super) name: String,
-    #[serde(default, deserialize_with = "present")]
-    pub(super) description: Option<String>,
-    #[serde(default, deserialize_with = "present")]
+/// A subagent and how it ends.
+pub(super) struct Subagent<'s> {
+    pub(super) start: SubagentStart,
     pub(super) id: Option<SubagentRunId>,
-    #[serde(default, rename = "do")]
-    pub(super) steps: Vec<Value>,
+    pub(super) steps: &'s [Value],
+    pub(super) end: SubagentEnd,
+}
+
+/// How a subagent ends.
+#[derive(Deserialize)]
+pub(super) struct SubagentEnd {
     #[serde(default, deserialize_with = "not_null")]
     pub(super) result: Option<Value>,
     #[serde(default, deserialize_with = "present")]
@@ -147,27 +148,45 @@ const KEYS: [&str; 23] = [
     "inputEcho",
 ];
 
-impl Step {
+/// Why a member's value cannot be taken.
+enum Wrong {
+    /// It has not the shape of what it names. How it differs is in the parser's words, which are not for the client.
+    Shape,
+    Because(Cow<'static, str>),
+}
+
+impl From<serde_json::Error> for Wrong {
+    fn from(_: serde_json::Error) -> Self {
+        Self::Shape
+    }
+}
+
+impl From<&'static str> for Wrong {
+    fn from(why: &'static str) -> Self {
+        Self::Because(why.into())
+    }
+}
+
+impl<'s> Step<'s> {
     /// Reads one step.
     ///
     /// # Errors
     /// What is wrong with it, as the end of a sentence that begins with the step's name.
-    pub(super) fn read(step: &Value) -> Result<Self, String> {
+    pub(super) fn read(step: &'s Value) -> Result<Self, String> {
         let Some(members) = step.as_object() else { return Err("is not an object".to_owned()) };
         let mut named = members.keys().filter(|key| KEYS.contains(&key.as_str()));
         let Some(key) = named.next() else { return Err("does not say what to do".to_owned()) };
         if let Some(second) = named.next() {
             return Err(format!("says both `{key}` and `{second}`"));
         }
-        Self::read_as(key, step, &members[key]).map_err(|error| {
-            // The reason may quote the value, which may be long.
-            let reason: String = error.to_string().chars().take(200).collect();
-            format!("(`{key}`) has the wrong shape: {reason}")
+        Self::read_as(key, step, &members[key]).map_err(|wrong| match wrong {
+            Wrong::Shape => format!("(`{key}`) has the wrong shape"),
+            Wrong::Because(why) => format!("(`{key}`) has the wrong shape: {why}"),
         })
     }
 
     /// Reads a step by the member that names it. `whole` is the step, `value` that member's value.
-    fn read_as(key: &str, whole: &Value, value: &Value) -> Result<Self, serde_json::Error> {
+    fn read_as(key: &str, whole: &'s Value, value: &'s Value) -> Result<Self, Wrong> {
         Ok(match key {
             "text" | "deltas" => Self::Text(read_speech(whole)?),
             "flood" => Self::Flood(read_flood(whole)?),
@@ -182,8 +201,8 @@ impl Step {
             "activity" => read_activity(value)?,
             "custom" => Self::Show(read_custom(value)?),
             "raw" => Self::Show(read_raw(whole)?),
-            "step" => Self::Named(Named::deserialize(value)?),
-            "subagent" => Self::Subagent(Subagent::deserialize(value)?),
+            "step" => Self::Named(read_named(value)?),
+            "subagent" => Self::Subagent(read_subagent(value)?),
             "finish" => read_finish(value)?,
             "interrupt" => {
                 let interrupts = Interrupts::deserialize(value)?;
@@ -230,7 +249,7 @@ struct PublicError {
     code: Option<String>,
 }
 
-fn read_speech(step: &Value) -> Result<Speech, serde_json::Error> {
+fn read_speech(step: &Value) -> Result<Speech, Wrong> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Raw {
@@ -247,7 +266,7 @@ fn read_speech(step: &Value) -> Result<Speech, serde_json::Error> {
         #[serde(default, deserialize_with = "present")]
         name: Option<String>,
     }
-    let raw = Raw::deserialize(step)?;
+    let raw: Raw = object(step)?;
     Ok(Speech {
         id: raw.id,
         role: raw.role.unwrap_or(TextMessageRole::Assistant),
@@ -257,10 +276,10 @@ fn read_speech(step: &Value) -> Result<Speech, serde_json::Error> {
     })
 }
 
-fn read_flood(step: &Value) -> Result<Flood, serde_json::Error> {
+fn read_flood(step: &Value) -> Result<Flood, Wrong> {
     #[derive(Deserialize)]
     struct Raw {
-        flood: Size,
+        flood: Value,
         #[serde(default, deserialize_with = "present")]
         id: Option<MessageId>,
     }
@@ -269,17 +288,54 @@ fn read_flood(step: &Value) -> Result<Flood, serde_json::Error> {
         count: Value,
         bytes: Value,
     }
-    let raw = Raw::deserialize(step)?;
-    let bytes = whole_number(&raw.flood.bytes)?;
+    let raw: Raw = object(step)?;
+    let flood: Size = object(&raw.flood)?;
+    let bytes = whole_number(&flood.bytes)?;
     match usize::try_from(bytes) {
         Ok(size) if bytes <= MAX_FLOOD_BYTES => {
-            Ok(Flood { id: raw.id, count: whole_number(&raw.flood.count)?, bytes: size })
+            Ok(Flood { id: raw.id, count: whole_number(&flood.count)?, bytes: size })
         }
-        _ => Err(serde_json::Error::custom(format!("a delta has at most {MAX_FLOOD_BYTES} bytes"))),
+        _ => Err(Wrong::Because(format!("a delta has at most {MAX_FLOOD_BYTES} bytes").into())),
     }
 }
 
-fn read_tool_call(value: &Value) -> Result<ToolCall, serde_json::Error> {
+fn read_named(value: &Value) -> Result<Named<'_>, Wrong> {
+    #[derive(Deserialize)]
+    struct Raw {
+        name: String,
+    }
+    let Raw { name } = object(value)?;
+    Ok(Named { name, steps: inner_steps(value)? })
+}
+
+fn read_subagent(value: &Value) -> Result<Subagent<'_>, Wrong> {
+    #[derive(Deserialize)]
+    struct Raw {
+        name: String,
+        #[serde(default, deserialize_with = "present")]
+        description: Option<String>,
+        #[serde(default, deserialize_with = "present")]
+        id: Option<SubagentRunId>,
+    }
+    let Raw { name, description, id } = object(value)?;
+    let mut start = SubagentStart::new(name);
+    if let Some(description) = description {
+        start = start.with_description(description);
+    }
+    Ok(Subagent { start, id, steps: inner_steps(value)?, end: object(value)? })
+}
+
+/// The steps inside a step. They stay where they are: a copy at each level would hold the innermost as often as there
+/// are levels around it.
+fn inner_steps(value: &Value) -> Result<&[Value], Wrong> {
+    match value.get("do") {
+        None => Ok(&[]),
+        Some(Value::Array(steps)) => Ok(steps),
+        Some(_) => Err("`do` is not a list".into()),
+    }
+}
+
+fn read_tool_call(value: &Value) -> Result<ToolCall, Wrong> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Raw {
@@ -295,7 +351,7 @@ fn read_tool_call(value: &Value) -> Result<ToolCall, serde_json::Error> {
         #[serde(default, deserialize_with = "present")]
         result: Option<Value>,
     }
-    let raw = Raw::deserialize(value)?;
+    let raw: Raw = object(value)?;
     let args = match (raw.args_deltas, raw.args) {
         (Some(deltas), _) => deltas,
         (None, Some(args)) => vec![args.to_string()],
@@ -309,7 +365,7 @@ fn read_tool_call(value: &Value) -> Result<ToolCall, serde_json::Error> {
     Ok(ToolCall { id: raw.id, name: raw.name, parent_message_id: raw.parent_message_id, args, result })
 }
 
-fn read_state(value: &Value) -> Result<Vec<JsonPatchOperation>, serde_json::Error> {
+fn read_state(value: &Value) -> Result<Vec<JsonPatchOperation>, Wrong> {
     #[derive(Deserialize)]
     struct Raw {
         #[serde(default, deserialize_with = "present")]
@@ -317,16 +373,16 @@ fn read_state(value: &Value) -> Result<Vec<JsonPatchOperation>, serde_json::Erro
         #[serde(default, deserialize_with = "present")]
         patch: Option<Vec<JsonPatchOperation>>,
     }
-    match Raw::deserialize(value)? {
+    match object(value)? {
         Raw { set: Some((path, value)), patch: None } => {
             Ok(vec![JsonPatchOperation::Add(patch::AddOperation::new(path, value))])
         }
         Raw { set: None, patch: Some(operations) } => Ok(operations),
-        _ => Err(serde_json::Error::custom("either `set` or `patch` is needed")),
+        _ => Err("either `set` or `patch` is needed".into()),
     }
 }
 
-fn read_activity(value: &Value) -> Result<Step, serde_json::Error> {
+fn read_activity(value: &Value) -> Result<Step<'static>, Wrong> {
     #[derive(Deserialize)]
     struct Raw {
         r#type: String,
@@ -339,7 +395,7 @@ fn read_activity(value: &Value) -> Result<Step, serde_json::Error> {
         #[serde(default, deserialize_with = "present")]
         patch: Option<Vec<JsonPatchOperation>>,
     }
-    match Raw::deserialize(value)? {
+    match object(value)? {
         Raw { r#type, id, content: Some(content), replace, patch: None } => {
             let mut event = ActivitySnapshotEvent::new("", r#type, content);
             event.replace = replace;
@@ -348,35 +404,35 @@ fn read_activity(value: &Value) -> Result<Step, serde_json::Error> {
         Raw { r#type, id: Some(id), content: None, patch: Some(patch), .. } => {
             Ok(Step::Show(ActivityDeltaEvent::new(id, r#type, patch).into()))
         }
-        _ => Err(serde_json::Error::custom("either `content` is needed, or `patch` and `id`")),
+        _ => Err("either `content` is needed, or `patch` and `id`".into()),
     }
 }
 
-fn read_custom(value: &Value) -> Result<Event, serde_json::Error> {
+fn read_custom(value: &Value) -> Result<Event, Wrong> {
     #[derive(Deserialize)]
     struct Raw {
         name: String,
         #[serde(default)]
         value: Value,
     }
-    let Raw { name, value } = Raw::deserialize(value)?;
+    let Raw { name, value } = object(value)?;
     Ok(agui_core::CustomEvent::new(name, value).into())
 }
 
-fn read_raw(step: &Value) -> Result<Event, serde_json::Error> {
+fn read_raw(step: &Value) -> Result<Event, Wrong> {
     #[derive(Deserialize)]
     struct Raw {
         raw: Value,
         #[serde(default, deserialize_with = "present")]
         source: Option<String>,
     }
-    let Raw { raw, source } = Raw::deserialize(step)?;
+    let Raw { raw, source } = object(step)?;
     let mut event = agui_core::RawEvent::new(raw);
     event.source = source;
     Ok(event.into())
 }
 
-fn read_finish(value: &Value) -> Result<Step, serde_json::Error> {
+fn read_finish(value: &Value) -> Result<Step<'static>, Wrong> {
     #[derive(Deserialize)]
     struct Raw {
         #[serde(default, deserialize_with = "not_null")]
@@ -386,7 +442,7 @@ fn read_finish(value: &Value) -> Result<Step, serde_json::Error> {
         #[serde(default, deserialize_with = "present")]
         outcome: Option<RunFinishedOutcome>,
     }
-    let raw = Raw::deserialize(value)?;
+    let raw: Raw = object(value)?;
     let ending = match raw.outcome {
         Some(RunFinishedOutcome::Cancelled(_)) => Ending::Cancelled,
         _ => Ending::Completed,
@@ -396,6 +452,11 @@ fn read_finish(value: &Value) -> Result<Step, serde_json::Error> {
         end = end.with_result(result);
     }
     Ok(Step::Finish(end.with_usage(raw.usage.unwrap_or_default()), ending))
+}
+
+/// Reads an object: a derived reading alone takes a list of the members as well.
+fn object<T: DeserializeOwned>(value: &Value) -> Result<T, Wrong> {
+    if value.is_object() { Ok(T::deserialize(value)?) } else { Err("an object is needed".into()) }
 }
 
 /// Reads an optional member that is there: a `null` has to be a value of the type itself.
@@ -413,12 +474,12 @@ fn not_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>,
 
 fn milliseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     let value = Value::deserialize(deserializer)?;
-    let milliseconds = whole_number(&value).map_err(D::Error::custom)?;
+    let milliseconds = whole_number(&value).map_err(|_| D::Error::custom("a whole number is needed"))?;
     Ok(Some(Duration::from_millis(milliseconds)))
 }
 
 /// Reads a whole number that is not negative, also one that is written with a zero fraction.
-fn whole_number(value: &Value) -> Result<u64, serde_json::Error> {
+fn whole_number(value: &Value) -> Result<u64, Wrong> {
     if let Some(number) = value.as_u64() {
         return Ok(number);
     }
@@ -431,9 +492,9 @@ fn whole_number(value: &Value) -> Result<u64, serde_json::Error> {
         .as_f64()
         .filter(|number| number.fract() == 0.0 && (0.0..9e15).contains(number))
         .map(|number| number as u64)
-        .ok_or_else(|| serde_json::Error::custom("a whole number is needed"))
+        .ok_or(Wrong::Because(Cow::Borrowed("a whole number is needed")))
 }
 
-fn only_true(value: &Value) -> Result<(), serde_json::Error> {
-    if *value == Value::Bool(true) { Ok(()) } else { Err(serde_json::Error::custom("only `true` is known")) }
+fn only_true(value: &Value) -> Result<(), Wrong> {
+    if *value == Value::Bool(true) { Ok(()) } else { Err("only `true` is known".into()) }
 }
