@@ -71,5 +71,5 @@ pub use usage::TokenUsage;
 pub use version::{PROTOCOL_VERSION, VersionRelation};
 pub use warning::Warning;
 
-/// A JSON object whose members nobody describes.
+/// A JSON object whose members nobody describes. `serde_json::from_value(json!({..}))?` makes one of a literal.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;
