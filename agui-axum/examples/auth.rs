@@ -11,6 +11,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use axum::serve::ListenerExt;
 
 /// Who asks.
 #[derive(Debug, Clone)]
@@ -50,5 +51,7 @@ pub(crate) fn app() -> Router {
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
-    axum::serve(tokio::net::TcpListener::bind("127.0.0.1:8080").await?, app()).await
+    tracing_subscriber::fmt::init(); // tells why a run failed
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+    axum::serve(listener.tap_io(|socket| drop(socket.set_nodelay(true))), app()).await
 }

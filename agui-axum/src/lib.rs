@@ -18,6 +18,7 @@
 //!
 //! #[tokio::main]
 //! async fn main() -> std::io::Result<()> {
+//!     tracing_subscriber::fmt::init();
 //!     let app = Router::new().route("/agui", agui_axum::endpoint(Endpoint::new(agent)));
 //!     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
 //!     let listener = listener.tap_io(|socket| drop(socket.set_nodelay(true)));
@@ -27,6 +28,15 @@
 //!
 //! [`endpoint`] is a [`MethodRouter`] like any other: layers, state and nesting are axum's own. Everything the protocol
 //! says about HTTP is decided by the [`Endpoint`], whose methods set limits, credentials and timings.
+//!
+//! The other types of the protocol are [`agui_core`]'s, which is exported from here: `agui_axum::agui_core::Interrupt`,
+//! say. An agent needs no dependency of its own on it.
+//!
+//! # When an agent fails
+//!
+//! The client reads a generic message and a code. The error itself goes to [`tracing`](https://docs.rs/tracing), which
+//! drops it unless the program installs a subscriber, as the one above does; [`Endpoint::with_error_hook`] hands it to
+//! a function instead or as well. With neither, nobody learns why a run failed.
 //!
 //! # What the layers around it have to know
 //!
@@ -80,7 +90,7 @@ use axum::extract::Request;
 use axum::response::Response;
 use axum::routing::{MethodRouter, any};
 
-pub use agui_core::{Run, RunEnd, RunError, RunHandler};
+pub use agui_core::{self, Run, RunEnd, RunError, RunHandler};
 pub use agui_encoder::http::Endpoint;
 
 /// Serves an endpoint on a route, whatever the method: refusing the wrong ones is the endpoint's.

@@ -91,6 +91,17 @@ protocol_object! {
 
 protocol_object! {
     /// One question of a run that stopped to ask.
+    ///
+    /// # Examples
+    /// ```
+    /// use agui_core::{Interrupt, JsonObject};
+    /// use serde_json::json;
+    ///
+    /// let schema: JsonObject = serde_json::from_value(json!({"type": "boolean"}))?;
+    /// let interrupt = Interrupt::new("i-1", "confirm").with_message("Book it?").with_response_schema(schema);
+    /// assert_eq!(interrupt.response_schema.unwrap()["type"], "boolean");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     Interrupt {
         required {
             /// Names the interrupt, unique in its run (`LIFE-4`).

@@ -404,9 +404,32 @@ fn a_continuation_agrees_with_the_owner_of_its_opener() {
 
 #[test]
 fn reopening_under_another_owner_is_fatal_within_a_run() {
-    accepted(&[START, TEXT_RED, TEXT_END, TEXT, DELTA_RED, TEXT_END]);
+    accepted(&[START, TEXT_RED, TEXT_END, TEXT_RED, DELTA_RED, TEXT_END]);
     refused("SUB-3", &["\"m\""], &[START, TEXT_RED, TEXT_END, TEXT_BLUE]);
-    refused("SUB-3", &["\"m\""], &[START, TEXT_RED, TEXT_END, TEXT, DELTA_BLUE]);
+    refused("SUB-3", &["\"m\""], &[START, TEXT, TEXT_END, TEXT_BLUE]);
+}
+
+#[test]
+fn a_producer_says_whose_item_it_reopens() {
+    let owner = &["\"red\"", "parent agent"];
+    let red = |event: &str| event.replace('}', r#","subagentRunId":"red"}"#);
+    let (call, thought) = (red(CALL), red(THOUGHT));
+    only_the_producer_is_refused("STREAM-4", owner, &[START, TEXT_RED, TEXT_END, TEXT]);
+    only_the_producer_is_refused("STREAM-4", owner, &[START, &call, CALL_END, CALL]);
+    only_the_producer_is_refused("STREAM-4", owner, &[START, &thought, THOUGHT_END, THOUGHT]);
+    accepted(&[START, &call, CALL_END, &call, CALL_END, &thought, THOUGHT_END, &thought, THOUGHT_END]);
+    // In a message that the subagent owns, a call without a tag is the subagent's (`SUB-4`).
+    let carried = r#"{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"f","parentMessageId":"m"}"#;
+    only_the_producer_is_refused("STREAM-4", owner, &[START, TEXT_RED, TEXT_END, carried, CALL_END, carried]);
+}
+
+#[test]
+fn for_a_consumer_a_reopening_without_a_tag_continues_the_owner() {
+    let mut consumer = Sequence::new(Policy::Consumer);
+    try_all(&mut consumer, &[START, TEXT_RED, TEXT_END, TEXT, DELTA_RED]).unwrap();
+    let error = consumer.check(&event(DELTA_BLUE)).unwrap_err();
+    assert_eq!(error.rule(), "SUB-3");
+    assert!(consumer.take_notices().is_empty());
 }
 
 #[test]
@@ -452,8 +475,9 @@ const SNAPSHOT_RED: &str = r#"{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m",
 
 #[test]
 fn a_snapshot_says_who_owns_its_messages_and_their_calls() {
-    accepted(&[START, SNAPSHOT_RED, TEXT, DELTA_RED]);
-    refused("SUB-3", &["\"m\"", "subagentRunId"], &[START, SNAPSHOT_RED, TEXT, DELTA_BLUE]);
+    accepted(&[START, SNAPSHOT_RED, TEXT_RED, DELTA_RED]);
+    only_the_producer_is_refused("STREAM-4", &["\"m\""], &[START, SNAPSHOT_RED, TEXT]);
+    refused("SUB-3", &["\"m\"", "subagentRunId"], &[START, SNAPSHOT_RED, TEXT_RED, DELTA_BLUE]);
     refused("SUB-3", &["\"m\""], &[START, SNAPSHOT_RED, TEXT_BLUE]);
     let call = r#"{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"f","parentMessageId":"m","subagentRunId":"blue"}"#;
     refused("SUB-3", &["\"c\""], &[START, SNAPSHOT_RED, call]);
@@ -492,7 +516,7 @@ fn an_echoed_input_tells_of_what_nothing_has_claimed() {
     let echo = r#"{"type":"RUN_STARTED","threadId":"t","runId":"r2","input":{"threadId":"t","runId":"r2","messages":[
         {"id":"m","role":"assistant","content":"x","subagentRunId":"red"}]}}"#;
     refused("SUB-3", &["\"m\""], &[echo, TEXT_BLUE]);
-    refused("SUB-3", &["\"m\""], &[echo, TEXT, DELTA_BLUE]);
+    refused("SUB-3", &["\"m\""], &[echo, TEXT_RED, DELTA_BLUE]);
     // The first run's claim stands against the echo.
     accepted(&[START, TEXT_BLUE, TEXT_END, FINISH, echo, TEXT_BLUE]);
 }

@@ -15,6 +15,12 @@
 //! let endpoint = Endpoint::new(agent);
 //! # let _ = endpoint;
 //! ```
+//!
+//! The other types of the protocol are [`agui_core`]'s, which is exported from here, so that an agent needs no
+//! dependency of its own on it.
+//!
+//! What a client reads of a failed run says nothing of why; a `tracing` subscriber or [`Endpoint::with_error_hook`]
+//! tells.
 
-pub use agui_core::{Run, RunEnd, RunError, RunHandler};
+pub use agui_core::{self, Run, RunEnd, RunError, RunHandler};
 pub use agui_encoder::http::Endpoint;

@@ -20,7 +20,7 @@ use crate::{Verdict, conformance, interop, rules, schema, tidy, workspace_root};
 /// The command's options.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Also check every feature and every pair of features of every crate, and test the core with its defaults alone.
+    /// Also check every feature and every pair of features of every crate.
     #[arg(long)]
     full: bool,
 }
@@ -107,6 +107,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Verdict> {
 /// The checks of every run, in their order.
 fn steps(has_nextest: bool) -> Vec<Step> {
     const DENY: &[(&str, &str)] = &[("RUSTDOCFLAGS", "-D warnings")];
+    const ALONE: &str = "-p agui-core -p agui-encoder";
+    const ADAPTERS: &str = "-p agui-axum -p agui-actix -p agui-warp";
     let runner =
         if has_nextest { "nextest run --no-fail-fast" } else { "test --lib --bins --tests --examples" };
     let keep_going = if has_nextest { "" } else { "--no-fail-fast" };
@@ -114,17 +116,21 @@ fn steps(has_nextest: bool) -> Vec<Step> {
         Step::cargo("fmt", "fmt --all --check"),
         Step::task("tidy", tidy::run),
         Step::task("rules", rules::run),
-        Step::cargo("clippy, default features", "clippy --workspace --all-targets -- -D warnings"),
+        // The workspace as a whole turns on every feature of the core and the encoder, because a member of it asks for
+        // it. What most users build is these two alone.
         Step::cargo("clippy, all features", "clippy --workspace --all-targets --all-features -- -D warnings"),
+        Step::cargo("clippy, default features", &format!("clippy {ALONE} --all-targets -- -D warnings")),
         Step::cargo(
             "clippy, no features",
-            "clippy --workspace --all-targets --no-default-features -- -D warnings",
+            // Without tests, whose helpers ask for features.
+            &format!("clippy {ALONE} {ADAPTERS} --lib --no-default-features -- -D warnings"),
         ),
         Step::cargo("tests", &format!("{runner} --workspace --all-features {keep_going}")),
+        Step::cargo("tests, default features", &format!("{runner} {ALONE} {keep_going}")),
         Step::cargo("doctests", "test --doc --workspace --all-features"),
         Step::task("schema --check", schema::check_committed),
         Step::task("conformance", conformance::run_default),
-        Step::cargo_with("rustdoc, default features", "doc --workspace --no-deps", DENY),
+        Step::cargo_with("rustdoc, default features", &format!("doc {ALONE} --no-deps"), DENY),
         Step::cargo_with("rustdoc, all features", "doc --workspace --no-deps --all-features", DENY),
         Step::task("interop", interop::run_default),
     ]
@@ -132,10 +138,7 @@ fn steps(has_nextest: bool) -> Vec<Step> {
 
 /// What `--full` adds.
 fn full_steps(root: &Path) -> anyhow::Result<Vec<Step>> {
-    let mut steps = vec![
-        // The workspace as a whole has `preserve_order` on, which is not what most users build.
-        Step::cargo("tests of the core with its defaults", "test -p agui-core"),
-    ];
+    let mut steps = Vec::new();
     if has_cargo_command("hack") {
         let arguments = "hack check --workspace --feature-powerset --depth 2 --no-dev-deps";
         steps.push(Step::cargo("pairs of features", arguments));
@@ -235,6 +238,22 @@ mod tests {
                 1,
                 "{commands:#?}"
             );
+        }
+    }
+
+    #[test]
+    fn what_most_users_build_is_linted_tested_and_documented_without_the_workspace() {
+        for has_nextest in [true, false] {
+            let commands: Vec<_> = steps(has_nextest).iter().map(Step::command).collect();
+            for verb in ["clippy", if has_nextest { "nextest" } else { "test" }, "doc"] {
+                let start = format!("cargo {verb} ");
+                let alone = |command: &&String| {
+                    command.contains(&start)
+                        && command.contains("-p agui-core -p agui-encoder")
+                        && !command.contains("-features")
+                };
+                assert_eq!(commands.iter().filter(alone).count(), 1, "{verb}: {commands:#?}");
+            }
         }
     }
 

@@ -85,9 +85,12 @@ impl RunEnd {
 
 /// A run that failed.
 ///
-/// Every error converts into one with `?`; what the client then sees is a generic message and a code, while the
-/// error itself goes to the log. A message the user may read is said so with [`RunError::public`]. (For that
-/// conversion to exist, this type does not implement [`std::error::Error`] itself.)
+/// What implements [`std::error::Error`] converts into one with `?`; what the client then sees is a generic message and
+/// a code, while the error itself goes to the log. A message the user may read is said so with [`RunError::public`].
+/// (For that conversion to exist, this type does not implement [`std::error::Error`] itself.)
+///
+/// Boxed errors and `anyhow::Error` do not implement it and so do not convert by themselves; they go through
+/// [`RunError::internal`].
 ///
 /// # Examples
 /// ```
@@ -97,6 +100,14 @@ impl RunEnd {
 ///     Ok(())
 /// }
 /// assert_eq!(look_up().unwrap_err().code(), "internal_error");
+///
+/// fn search() -> anyhow::Result<u32> { anyhow::bail!("no index") }
+/// fn count() -> Result<u32, Box<dyn std::error::Error + Send + Sync>> { Ok("7".parse()?) }
+/// fn agent() -> Result<u32, RunError> {
+///     let count = count().map_err(RunError::internal)?;
+///     Ok(count + search().map_err(RunError::internal)?)
+/// }
+/// assert_eq!(agent().unwrap_err().source().unwrap().to_string(), "no index");
 ///
 /// let told = RunError::public("The quota is used up.").with_code("quota");
 /// assert_eq!(told.public_message(), "The quota is used up.");

@@ -5,6 +5,10 @@
 //! reasoning, steps, subagents, state and activities that wait while the reader is slow. [`launch`] puts a handler and
 //! a `Run` together; whoever drives the result brings the timers and decides what a vanished reader means.
 //!
+//! A failed run says little on the wire, and this module logs nothing of it: what the handler returned is the result of
+//! its [`RunTask`], for the driver to log. An HTTP endpoint does so with `tracing`, so that a program without a
+//! subscriber, and without the endpoint's `with_error_hook`, never learns why an agent failed.
+//!
 //! Invariants: an illegal sequence does not leave the writer; a run has exactly one terminal event; whatever the
 //! handler leaves open is closed before it.
 

@@ -162,7 +162,8 @@ impl Shared {
         }
     }
 
-    /// The lock. A panic under it can only come from an allocation failure; the writer is consistent at every step.
+    /// The lock. A closure of the application's may panic under it, between two calls of the writer or while it looks
+    /// at the state; the writer is consistent at every step, so that a lock left by a panic is as good as any.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -188,6 +189,7 @@ impl Shared {
         loop {
             let mut room = pin!(self.space.notified());
             let gives_way = {
+                let _woken = WakeOnUnwind(self);
                 let mut inner = self.lock_to_write();
                 if inner.writer.is_over() {
                     return Err(WriteError::Closed);
@@ -196,7 +198,7 @@ impl Shared {
                 if !gives_way && !inner.writer.sink().is_full() {
                     let Some(write) = write.take() else { return Err(WriteError::Closed) };
                     let result = write(&mut inner.writer);
-                    wake_reader(inner);
+                    self.written(inner);
                     return result;
                 }
                 if !gives_way {
@@ -216,17 +218,23 @@ impl Shared {
 
     /// Runs `write` at once, whatever waits: for endings and for what costs no room.
     pub(super) fn write_now<T>(&self, write: impl FnOnce(&mut RunWriter<RunQueue>) -> T) -> T {
+        let _woken = WakeOnUnwind(self);
         let mut inner = self.lock_to_write();
         let result = write(&mut inner.writer);
+        self.written(inner);
+        result
+    }
+
+    /// Tells whoever waits for what has been written, after the lock is gone.
+    fn written(&self, inner: MutexGuard<'_, Inner>) {
         let over = inner.writer.is_over();
         wake_reader(inner);
         if over {
             self.space.notify_waiters();
         }
-        result
     }
 
-    /// Looks at the writer.
+    /// Looks at the writer. Nothing is written, so nobody has to be told, also when `read` panics.
     pub(super) fn read<T>(&self, read: impl FnOnce(&mut RunWriter<RunQueue>) -> T) -> T {
         read(&mut self.lock().writer)
     }
@@ -301,6 +309,18 @@ impl Shared {
 
     pub(super) fn cancel_reason(&self) -> Option<CancelReason> {
         self.lock().cancel_reason
+    }
+}
+
+/// Tells of what a closure had written before it panicked: otherwise that would wait for the next write. It is made
+/// before the lock is taken, so that the lock is gone when it is dropped.
+struct WakeOnUnwind<'s>(&'s Shared);
+
+impl Drop for WakeOnUnwind<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.written(self.0.lock());
+        }
     }
 }
 

@@ -37,7 +37,7 @@ use super::{
 ///     call.args(r#"{"q":"rust"}"#).await?;
 ///     call.result("3 hits").await?; // END and RESULT
 ///
-///     run.state().set("/plan/0/status", "done").await?; // one STATE_DELTA
+///     run.state().set("/plan/status", "done").await?; // one STATE_DELTA, which makes `plan` where there is none
 ///     Ok(RunEnd::success())
 /// }
 /// # let _ = agent;

@@ -31,7 +31,27 @@ impl<'r> StateHandle<'r> {
         self.run.shared.read(|writer| read(writer.state()))
     }
 
-    /// Puts a value at a place, a JSON Pointer; objects on the way that do not exist are made. One `STATE_DELTA`.
+    /// Puts a value at a place, a JSON Pointer. One `STATE_DELTA`.
+    ///
+    /// Parents that do not exist are made, always as objects: where there is no `plan`, `/plan/0/status` makes an
+    /// object `plan` with a member `"0"`. To get a list, set the list first; `-` or a number then names a place in it.
+    ///
+    /// # Examples
+    /// ```
+    /// # use agui_core::producer::{Run, RunEnd, RunError};
+    /// # use serde_json::json;
+    /// # async fn agent(run: Run) -> Result<RunEnd, RunError> {
+    /// run.state().set("/plan", json!([])).await?;
+    /// run.state().set("/plan/-", json!({"status": "open"})).await?;
+    /// run.state().set("/plan/0/status", "done").await?;
+    /// run.state().set("/done/count", 1).await?; // makes the object `done`
+    /// assert_eq!(run.state().get(), json!({"plan": [{"status": "done"}], "done": {"count": 1}}));
+    /// # Ok(RunEnd::success())
+    /// # }
+    /// # use agui_core::{RunAgentInput, producer::{RunSetup, launch}};
+    /// # let launched = launch(std::sync::Arc::new(agent), RunSetup::new(RunAgentInput::new("t", "r", [])));
+    /// # futures_executor::block_on(launched.task).unwrap();
+    /// ```
     ///
     /// # Errors
     /// The pointer is malformed, or the place lies inside a value that is neither an object nor a list.

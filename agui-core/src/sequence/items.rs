@@ -332,8 +332,8 @@ impl Sequence {
         Err(SequenceError::new("SUB-2", kind, format!("no subagent {} is active", Quoted(id.as_str()))))
     }
 
-    /// Whether a START may reopen an item under its tag: without one it continues the owner, under another it is
-    /// fatal within a run, and the owner stands across runs.
+    /// Whether a START may reopen an item under its tag. Under another owner's it is fatal within a run, and across
+    /// runs the owner stands. Without a tag it continues the owner; a producer says who the owner is (`STREAM-4`).
     fn reopen(
         &self,
         kind: EventType,
@@ -342,10 +342,10 @@ impl Sequence {
         owner: &Owner,
         run: u64,
     ) -> Result<Option<Notice>, SequenceError> {
-        if tag.is_none() || tag == owner.as_ref() {
+        if tag == owner.as_ref() || (tag.is_none() && !self.is_producer()) {
             return Ok(None);
         }
-        if run == self.run {
+        if tag.is_some() && run == self.run {
             return Err(other_owner("SUB-3", kind, id, tag, owner.as_ref()));
         }
         let error = other_owner("STREAM-4", kind, id, tag, owner.as_ref());

@@ -1,9 +1,11 @@
 //! Who waits for whom: backpressure, cancellation, tasks and threads.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use agui_core::producer::{
     CancelReason, Extensions, Launched, Run, RunControl, RunEnd, RunError, RunEvents, RunLimits, RunOutcome,
@@ -48,6 +50,67 @@ fn a_full_queue_makes_the_handler_wait_and_taking_from_it_lets_it_go_on() {
         seen += taken.len();
     }
     assert_eq!(seen + take(&mut events).len(), 101);
+}
+
+/// Polls a run's handler once, takes `RUN_STARTED`, and gives the run with what has to live on.
+fn started() -> (Run, RunEvents, RunTask, RunControl) {
+    let (give, given) = mpsc::channel();
+    let handler = move |run: Run| {
+        give.send(run).unwrap();
+        std::future::pending::<Result<RunEnd, RunError>>()
+    };
+    let Launched { mut task, mut events, control, .. } = launch(Arc::new(handler), limited(10));
+    assert!(!poll(&mut task));
+    assert_eq!(take(&mut events).len(), 1);
+    (given.recv().unwrap(), events, task, control)
+}
+
+#[test]
+fn what_was_written_before_a_closure_panicked_reaches_the_reader_at_once() {
+    let (run, mut events, _task, _control) = started();
+    let (wait, waiting) = mpsc::channel();
+    let (read, reading) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut next = pin!(events.next());
+        let event = futures_executor::block_on(std::future::poll_fn(|cx| {
+            let polled = next.as_mut().poll(cx);
+            if polled.is_pending() {
+                wait.send(()).unwrap();
+            }
+            polled
+        }));
+        read.send(event).unwrap();
+    });
+    waiting.recv().unwrap();
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        run.with(|scope| -> Result<(), WriteError> {
+            scope.custom("before", 1)?;
+            panic!("the application's")
+        })
+        .now_or_never()
+    }));
+    assert!(panicked.is_err());
+    let event = reading.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert_eq!(json!(event)["name"], "before");
+    // The run goes on.
+    assert!(run.custom("after", 2).now_or_never().unwrap().is_ok());
+}
+
+#[test]
+fn a_panic_while_the_state_is_looked_at_or_changed_leaves_the_run_as_it_was() {
+    let (run, mut events, _task, _control) = started();
+    let read = catch_unwind(AssertUnwindSafe(|| run.state().read(|_| panic!("the application's"))));
+    assert!(read.is_err());
+    let change = |state: &mut serde_json::Value| {
+        *state = json!({"half": "done"});
+        panic!("the application's")
+    };
+    let updated = catch_unwind(AssertUnwindSafe(|| run.state().update(change).now_or_never()));
+    assert!(updated.is_err());
+    assert_eq!(run.state().get(), json!({}));
+    assert_eq!(take(&mut events), []);
+    run.state().set("/n", 1).now_or_never().unwrap().unwrap();
+    assert_eq!(take(&mut events).len(), 1);
 }
 
 #[test]

@@ -299,9 +299,7 @@ impl Oracle {
                 ensure(known.role == role, || format!("STREAM-4: {id} has role {}", known.role))?;
                 let said = known.name.get_or_insert_with(|| name.clone());
                 ensure(said == name, || format!("STREAM-4: {id} has name {said:?}"))?;
-                ensure(tag.is_none() || *tag == known.owner, || {
-                    format!("STREAM-4: {id} is {:?}'s", known.owner)
-                })?;
+                ensure(*tag == known.owner, || format!("STREAM-4: {id} is {:?}'s", known.owner))?;
                 owner.clone_from(&known.owner);
             }
             None => self.note(id, role, Some(name.clone()), tag),
@@ -319,9 +317,7 @@ impl Oracle {
                 ensure(known.role == "reasoning", || {
                     format!("SHAPE-9: {id} is a message of role {}", known.role)
                 })?;
-                ensure(tag.is_none() || *tag == known.owner, || {
-                    format!("STREAM-4: {id} is {:?}'s", known.owner)
-                })?;
+                ensure(*tag == known.owner, || format!("STREAM-4: {id} is {:?}'s", known.owner))?;
                 owner.clone_from(&known.owner);
             }
             None => self.note(id, "reasoning", Some(None), tag),
@@ -350,9 +346,7 @@ impl Oracle {
         if let Some(known) = self.calls.get(id) {
             let agrees = known.name == name && known.parent == parent;
             ensure(agrees, || format!("STREAM-4: {id} calls {} for {}", known.name, known.parent))?;
-            ensure(tag.is_none() || *tag == known.owner, || {
-                format!("STREAM-4: {id} is {:?}'s", known.owner)
-            })?;
+            ensure(*tag == known.owner, || format!("STREAM-4: {id} is {:?}'s", known.owner))?;
             owner.clone_from(&known.owner);
         } else {
             match self.messages.get(&parent) {

@@ -6,6 +6,10 @@
 //! policy lives here: methods, content types, limits, credentials, admission, keep-alive, what a vanished reader means
 //! and how refusals look.
 //!
+//! What a failed run's client reads does not say why. The error goes to `tracing`, where it is lost unless the program
+//! has installed a subscriber (`tracing_subscriber::fmt::init()`, say), and to the function given to
+//! [`Endpoint::with_error_hook`].
+//!
 //! CORS, compression, TLS and routing are the framework's.
 //!
 //! Invariants: a refused request starts nothing; a run that starts has exactly one terminal event, or none if nobody

@@ -29,6 +29,9 @@ pub struct Settings {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
+    /// The usage was asked for, which is the message.
+    #[error("{}", USAGE)]
+    HelpAsked,
     /// An argument that is no flag of ours.
     #[error("unknown argument `{0}`; known are --addr, --token, --keepalive-ms and --body-limit")]
     UnknownArgument(String),
@@ -69,11 +72,31 @@ impl std::fmt::Debug for Settings {
 
 /// The settings of this process.
 ///
+/// Prints the usage and exits with 0 where `--help` or `-h` is among the arguments.
+///
 /// # Errors
 /// An argument is unknown, lacks its value, or a number is none.
+#[expect(clippy::print_stdout, reason = "whoever asks for the usage reads it there")]
 pub fn settings() -> Result<Settings, SettingsError> {
-    Settings::read(|name| std::env::var(name).ok(), std::env::args().skip(1))
+    let settings = Settings::read(|name| std::env::var(name).ok(), std::env::args().skip(1));
+    if settings == Err(SettingsError::HelpAsked) {
+        println!("{USAGE}");
+        std::process::exit(0);
+    }
+    settings
 }
+
+const USAGE: &str = "\
+Serves the agents `echo` and `script` on /agui, and again behind a bearer token on /secure/agui.
+
+    flag                  variable                 default
+    --addr ADDR           AGUI_DEMO_ADDR           127.0.0.1:8080
+    --token TOKEN         AGUI_DEMO_TOKEN          demo-token
+    --keepalive-ms MS     AGUI_DEMO_KEEPALIVE_MS   15000, 0 for none
+    --body-limit BYTES    AGUI_DEMO_BODY_LIMIT     1048576
+    --help, -h            prints this
+
+A flag beats its variable. RUST_LOG chooses what is logged.";
 
 const NAMES: [(&str, &str); 4] = [
     ("AGUI_DEMO_ADDR", "--addr"),
@@ -86,11 +109,15 @@ impl Settings {
     /// Reads settings from the variables that `variable` knows and from arguments without the program's name.
     ///
     /// # Errors
-    /// An argument is unknown, lacks its value, or a number is none.
+    /// The usage is asked for, an argument is unknown, lacks its value, or a number is none.
     pub fn read(
         variable: impl Fn(&str) -> Option<String>,
         arguments: impl IntoIterator<Item = String>,
     ) -> Result<Self, SettingsError> {
+        let arguments: Vec<_> = arguments.into_iter().collect();
+        if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
+            return Err(SettingsError::HelpAsked);
+        }
         let mut settings = Self::default();
         for (name, flag) in NAMES {
             if let Some(value) = variable(name) {
@@ -160,6 +187,17 @@ mod tests {
         assert_eq!(read(&[], &["--token"]), Err(SettingsError::MissingValue("--token".to_owned())));
         let error = read(&[("AGUI_DEMO_BODY_LIMIT", "1k")], &[]).unwrap_err().to_string();
         assert!(error.contains("AGUI_DEMO_BODY_LIMIT") && error.contains("1k"), "{error}");
+    }
+
+    #[test]
+    fn help_is_given_whatever_else_is_said_and_names_every_flag_and_variable() {
+        for arguments in [&["--help"][..], &["-h"], &["--port", "--help"]] {
+            assert_eq!(read(&[("AGUI_DEMO_BODY_LIMIT", "1k")], arguments), Err(SettingsError::HelpAsked));
+        }
+        let usage = SettingsError::HelpAsked.to_string();
+        for name in NAMES.iter().flat_map(|(variable, flag)| [variable, flag]) {
+            assert!(usage.contains(name), "{usage}");
+        }
     }
 
     #[test]
