@@ -3,6 +3,7 @@
 use agui_core::{ResumeStatus, RunAgentInput};
 use serde_json::{Value, json};
 
+#[expect(clippy::unwrap_used, reason = "this is part of tests")]
 fn input(rest: &Value) -> RunAgentInput {
     let mut input = json!({ "threadId": "t", "runId": "r", "messages": [] });
     input.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
