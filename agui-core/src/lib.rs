@@ -47,6 +47,8 @@
 //! | module | what it is for |
 //! | --- | --- |
 //! | [`producer`] | writing a run: [`Run`] and its handles, [`RunHandler`], [`RunWriter`] without async, [`launch`](producer::launch) |
+//! | [`consumer`] | reading a run: the pipeline from frames to verified events, the fold into messages and state, the next input |
+//! | [`projection`] | an application's own frames as events, and back |
 //! | [`sequence`] | the state machine that says of each event whether it may stand there |
 //! | [`chunk`] | the short spelling of messages and calls, and what it stands for |
 //! | [`enforce`] | received material: what is stripped with a [`Warning`], what is an error (`PROC-2` to `PROC-5`) |
