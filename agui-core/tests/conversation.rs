@@ -985,3 +985,19 @@ fn state_8_a_patch_that_leaves_no_object_copies_nothing() {
     let Some(Message::Activity(held)) = folded.conversation.message("a") else { panic!("no activity") };
     assert_eq!(Value::Object(held.content.clone()), content);
 }
+
+#[test]
+fn a_result_stands_behind_those_that_a_snapshot_has_restated() {
+    let mut folded = Folded::run();
+    folded.events(json!([
+        {"type": "MESSAGES_SNAPSHOT", "messages": [
+            {"id": "a", "role": "assistant", "toolCalls": [
+                {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+            {"id": "r1", "role": "tool", "toolCallId": "c", "content": "1"},
+            {"id": "u", "role": "user", "content": "q"}]},
+        {"type": "TOOL_CALL_RESULT", "toolCallId": "c", "messageId": "r2", "content": "2"},
+    ]));
+    let ids: Vec<_> =
+        folded.conversation.messages().map(|message| message.id().as_str().to_owned()).collect();
+    assert_eq!(ids, ["a", "r1", "r2", "u"]);
+}

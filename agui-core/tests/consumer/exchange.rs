@@ -160,3 +160,16 @@ fn warnings_beyond_the_limit_are_counted_whichever_stage_has_them() {
     assert_eq!(exchange.warnings().count(), 2 * Pipeline::MAX_WARNINGS);
     assert_eq!(exchange.suppressed_warnings(), 2);
 }
+
+#[test]
+fn a_producer_of_a_newer_version_is_read_with_a_warning() {
+    // VER-2
+    for (declared, warned) in [("1.0", false), ("0.9", false), ("1.10", true), ("2.0", true), ("v1", true)] {
+        let mut opening = started("r");
+        opening["protocolVersion"] = declared.into();
+        let seen = exchange(&mut Session::new(), input(), &json!([opening, finished("r")]));
+        assert!(seen.error.is_none());
+        assert_eq!(seen.warnings.len(), usize::from(warned), "{declared}: {}", seen.words);
+        assert_eq!(seen.words.contains("/protocolVersion"), warned, "{declared}: {}", seen.words);
+    }
+}
