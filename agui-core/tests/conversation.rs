@@ -964,3 +964,40 @@ fn custom_raw_steps_and_subagents_change_nothing_pass_1() {
     assert_eq!(folded.messages(), json!([]));
     folded.silent();
 }
+
+/// Otherwise a flood of small patches costs what the content is long, every time.
+#[test]
+fn state_8_a_patch_that_leaves_no_object_copies_nothing() {
+    let mut folded = Folded::run();
+    let content = json!({"log": "x".repeat(1_000_000)});
+    folded.event(
+        json!({"type": "ACTIVITY_SNAPSHOT", "messageId": "a", "activityType": "P", "content": content}),
+    );
+    let root = json!({"type": "ACTIVITY_DELTA", "messageId": "a", "activityType": "P",
+        "patch": [{"op": "add", "path": "/new", "value": 1}, {"op": "replace", "path": "", "value": []}]});
+    let root: Event = serde_json::from_value(root).unwrap();
+    let Folded { conversation, warnings, .. } = &mut folded;
+    let used = allocation_counter::measure(|| {
+        conversation.apply(&root, warnings);
+    });
+    assert!(used.bytes_max < 100_000, "{} bytes", used.bytes_max);
+    assert_eq!(folded.warnings[0].rule(), "STATE-8");
+    let Some(Message::Activity(held)) = folded.conversation.message("a") else { panic!("no activity") };
+    assert_eq!(Value::Object(held.content.clone()), content);
+}
+
+#[test]
+fn a_result_stands_behind_those_that_a_snapshot_has_restated() {
+    let mut folded = Folded::run();
+    folded.events(json!([
+        {"type": "MESSAGES_SNAPSHOT", "messages": [
+            {"id": "a", "role": "assistant", "toolCalls": [
+                {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+            {"id": "r1", "role": "tool", "toolCallId": "c", "content": "1"},
+            {"id": "u", "role": "user", "content": "q"}]},
+        {"type": "TOOL_CALL_RESULT", "toolCallId": "c", "messageId": "r2", "content": "2"},
+    ]));
+    let ids: Vec<_> =
+        folded.conversation.messages().map(|message| message.id().as_str().to_owned()).collect();
+    assert_eq!(ids, ["a", "r1", "r2", "u"]);
+}

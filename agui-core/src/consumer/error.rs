@@ -29,6 +29,8 @@ impl fmt::Display for Reason {
         match self {
             Self::Event(error) => error.fmt(f),
             Self::Sequence(error) => error.fmt(f),
+            // The errors of a wire may name the rule themselves.
+            Self::Wire { rule, message } if message.ends_with(&format!("({rule})")) => f.write_str(message),
             Self::Wire { rule, message } => write!(f, "{message} ({rule})"),
             Self::Stopped => f.write_str("the stream has been rejected already"),
         }
@@ -96,5 +98,18 @@ impl StreamError {
     /// What was wrong, without the event's position.
     pub fn message(&self) -> String {
         self.reason.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StreamError;
+
+    #[test]
+    fn a_wire_error_names_its_rule_once() {
+        for message in ["too long", "too long (PROC-6)"] {
+            let error = StreamError::wire(3, "PROC-6", message);
+            assert_eq!(error.to_string(), "event 3: too long (PROC-6)");
+        }
     }
 }

@@ -142,7 +142,7 @@ impl Session {
         warnings.iter().for_each(Warning::log);
         let request = prepared?;
         let pipeline = Pipeline::for_input(&request);
-        Ok(Exchange { conversation: &mut self.conversation, pipeline, request, warnings })
+        Ok(Exchange { conversation: &mut self.conversation, pipeline, request, warnings, suppressed: 0 })
     }
 }
 
@@ -153,6 +153,8 @@ pub struct Exchange<'s> {
     pipeline: Pipeline,
     request: RunAgentInput,
     warnings: Vec<Warning>,
+    /// Warnings of the fold that were dropped because there were too many.
+    suppressed: u64,
 }
 
 impl Exchange<'_> {
@@ -187,10 +189,12 @@ impl Exchange<'_> {
         if self.warnings.len() > known {
             let folded: Vec<_> = self.warnings.drain(known..).collect();
             for warning in folded {
-                let warning = warning.with_event_index(index);
-                warning.log();
                 if self.warnings.len() < Pipeline::MAX_WARNINGS {
+                    let warning = warning.with_event_index(index);
+                    warning.log();
                     self.warnings.push(warning);
+                } else {
+                    self.suppressed += 1;
                 }
             }
         }
@@ -214,5 +218,11 @@ impl Exchange<'_> {
         let mut stream: Vec<_> = self.pipeline.warnings().iter().chain(folded).collect();
         stream.sort_by_key(|warning| warning.event_index());
         about_input.iter().chain(stream)
+    }
+
+    /// How many warnings were neither kept nor logged, because the stream or what was folded of it had more than
+    /// [`Pipeline::MAX_WARNINGS`].
+    pub const fn suppressed_warnings(&self) -> u64 {
+        self.pipeline.suppressed_warnings() + self.suppressed
     }
 }

@@ -44,6 +44,16 @@ const MAX_COPIED_BYTES: usize = 64 << 20;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn apply(document: &mut Value, operations: &[JsonPatchOperation]) -> Result<(), PatchError> {
+    apply_if(document, operations, |_| true).map(drop)
+}
+
+/// [`apply`] for a document that has to stay of a kind: a result that is not accepted is taken back as a failure is.
+/// Says whether it was accepted.
+pub(crate) fn apply_if(
+    document: &mut Value,
+    operations: &[JsonPatchOperation],
+    accepts: impl FnOnce(&Value) -> bool,
+) -> Result<bool, PatchError> {
     let mut patching = Patching { document, log: Vec::new(), copy_budget: None };
     for (index, operation) in operations.iter().enumerate() {
         if let Err((pointer, failure)) = patching.step(operation) {
@@ -51,7 +61,11 @@ pub fn apply(document: &mut Value, operations: &[JsonPatchOperation]) -> Result<
             return Err(PatchError::of(index, operation, pointer, failure));
         }
     }
-    Ok(())
+    let accepted = accepts(patching.document);
+    if !accepted {
+        patching.roll_back();
+    }
+    Ok(accepted)
 }
 
 /// What is wrong, and with which pointer of the operation.

@@ -17,6 +17,7 @@ mod place;
 mod pointer;
 
 pub use apply::apply;
+pub(crate) use apply::apply_if;
 pub use build::{remove, set};
 pub use diff::diff;
 pub use equal::equal;

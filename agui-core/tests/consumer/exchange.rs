@@ -1,8 +1,8 @@
 //! From one input to the next (`INPUT`, `INT`, `VER-1`).
 
 use agui_core::Message;
-use agui_core::consumer::Session;
 use agui_core::consumer::prepare::{Peer, next_input};
+use agui_core::consumer::{Pipeline, Session};
 use serde_json::{Value, json};
 
 use crate::{NOW_MS, exchange, finished, in_a_run, input, messages, started, text};
@@ -143,4 +143,33 @@ fn an_input_declares_our_version_unless_the_peer_predates_the_field() {
     assert_eq!(seen.sent.get("protocolVersion"), None);
     // A producer that declares none is from before 1.0, and read without a warning.
     assert_eq!(seen.words, "");
+}
+
+#[test]
+fn warnings_beyond_the_limit_are_counted_whichever_stage_has_them() {
+    let mut session = Session::new();
+    let mut exchange = session.send_json(input(), NOW_MS).unwrap();
+    exchange.feed(started("r"), &mut |_, _| {}).unwrap();
+    let no_target = json!({"type": "ACTIVITY_DELTA", "messageId": "a", "activityType": "P", "patch": []});
+    let novel = json!({"type": "NOVEL"});
+    for frame in [no_target, novel] {
+        for _ in 0..=Pipeline::MAX_WARNINGS {
+            exchange.feed(frame.clone(), &mut |_, _| {}).unwrap();
+        }
+    }
+    assert_eq!(exchange.warnings().count(), 2 * Pipeline::MAX_WARNINGS);
+    assert_eq!(exchange.suppressed_warnings(), 2);
+}
+
+#[test]
+fn a_producer_of_a_newer_version_is_read_with_a_warning() {
+    // VER-2
+    for (declared, warned) in [("1.0", false), ("0.9", false), ("1.10", true), ("2.0", true), ("v1", true)] {
+        let mut opening = started("r");
+        opening["protocolVersion"] = declared.into();
+        let seen = exchange(&mut Session::new(), input(), &json!([opening, finished("r")]));
+        assert!(seen.error.is_none());
+        assert_eq!(seen.warnings.len(), usize::from(warned), "{declared}: {}", seen.words);
+        assert_eq!(seen.words.contains("/protocolVersion"), warned, "{declared}: {}", seen.words);
+    }
 }

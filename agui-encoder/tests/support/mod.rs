@@ -110,6 +110,16 @@ pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 impl Log {
     /// Collects until the guard is dropped.
     pub(crate) fn start() -> (Self, tracing::subscriber::DefaultGuard) {
+        // A place in the code that a thread without a subscriber logs from first is off for every thread while there is
+        // one subscriber in all. With one for the threads of the other tests it is not.
+        static OTHERS: std::sync::Once = std::sync::Once::new();
+        OTHERS.call_once(|| {
+            let others = tracing_subscriber::fmt()
+                .with_max_level(tracing::Level::TRACE)
+                .with_writer(io::sink)
+                .finish();
+            let _ = tracing::subscriber::set_global_default(others);
+        });
         let log = Self::default();
         let subscriber = tracing_subscriber::fmt()
             .with_max_level(tracing::Level::DEBUG)

@@ -93,27 +93,16 @@ enum Refusal {
 
 /// Patches the content, which stays an object or stays as it was.
 fn patch_content(content: &mut JsonObject, operations: &[JsonPatchOperation]) -> Result<(), Refusal> {
-    // Only an operation on the root can make it anything else, and only then is the old content kept aside.
-    let aside = operations.iter().any(replaces_root).then(|| content.clone());
     let mut document = Value::Object(std::mem::take(content));
-    let applied = patch::apply(&mut document, operations).map_err(Refusal::Patch);
+    let applied = patch::apply_if(&mut document, operations, Value::is_object);
+    // An object in either case: the one accepted, or the one before.
     if let Value::Object(document) = document {
         *content = document;
-        applied
-    } else {
-        *content = aside.unwrap_or_default();
-        Err(Refusal::NoObject)
     }
-}
-
-fn replaces_root(operation: &JsonPatchOperation) -> bool {
-    match operation {
-        JsonPatchOperation::Add(operation) => operation.path.is_root(),
-        JsonPatchOperation::Remove(operation) => operation.path.is_root(),
-        JsonPatchOperation::Replace(operation) => operation.path.is_root(),
-        JsonPatchOperation::Move(operation) => operation.path.is_root(),
-        JsonPatchOperation::Copy(operation) => operation.path.is_root(),
-        JsonPatchOperation::Test(_) => false,
+    match applied {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Refusal::NoObject),
+        Err(error) => Err(Refusal::Patch(error)),
     }
 }
 
