@@ -91,6 +91,7 @@ impl StreamError {
     pub fn path(&self) -> &str {
         match &*self.reason {
             Reason::Event(EventError::Malformed(error)) => error.pointer(),
+            Reason::Sequence(error) => error.path(),
             _ => "",
         }
     }

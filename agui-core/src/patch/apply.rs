@@ -19,6 +19,9 @@ use crate::JsonObject;
 /// Bytes that a document may have with the copies a patch makes, measured roughly as JSON. What else a patch adds is
 /// no more than the patch.
 const MAX_COPIED_BYTES: usize = 64 << 20;
+/// Bytes that may be copied without measuring the document, which costs more than such a copy does. What a document
+/// grows by that way stays in proportion to the operations that make it grow.
+const SMALL_COPY_BYTES: usize = 1 << 10;
 
 /// Applies a patch to a document: every operation, in order, or none (`STATE-2`).
 ///
@@ -107,10 +110,13 @@ impl<'p> Patching<'_, 'p> {
             JsonPatchOperation::Copy(copy) => {
                 let value =
                     find(self.document, copy.from.as_str()).map_err(|failure| (&copy.from, failure))?;
-                let budget = self
-                    .copy_budget
-                    .unwrap_or_else(|| charge(self.document, MAX_COPIED_BYTES).unwrap_or_default());
-                self.copy_budget = Some(charge(value, budget).ok_or((&copy.from, PatchFailure::TooLarge))?);
+                if charge(value, SMALL_COPY_BYTES).is_none() {
+                    let budget = self
+                        .copy_budget
+                        .unwrap_or_else(|| charge(self.document, MAX_COPIED_BYTES).unwrap_or_default());
+                    self.copy_budget =
+                        Some(charge(value, budget).ok_or((&copy.from, PatchFailure::TooLarge))?);
+                }
                 let value = value.clone();
                 self.put_new(&copy.path, value)
             }

@@ -59,6 +59,49 @@ impl SequenceError {
         &self.0.message
     }
 
+    /// The member that is at fault, as a JSON Pointer from the root of the event: the identifier of the item concerned,
+    /// or the attribution. Empty where the event as a whole may not stand where it does.
+    pub fn path(&self) -> &'static str {
+        match self.0.rule {
+            "LIFE-1" | "LIFE-2" | "LIFE-3" | "LIFE-7" | "LIFE-9" => return "",
+            "SUB-3" | "SUB-4" => return "/subagentRunId",
+            "INT-7" => return "/outcome/pendingToolCallIds",
+            "LIFE-4" => return "/outcome",
+            _ => {}
+        }
+        match self.0.event_type {
+            EventType::TextMessageStart
+            | EventType::TextMessageContent
+            | EventType::TextMessageEnd
+            | EventType::TextMessageChunk
+            | EventType::ReasoningStart
+            | EventType::ReasoningMessageStart
+            | EventType::ReasoningMessageContent
+            | EventType::ReasoningMessageEnd
+            | EventType::ReasoningMessageChunk
+            | EventType::ReasoningEnd
+            | EventType::ActivitySnapshot
+            | EventType::ActivityDelta => "/messageId",
+            EventType::ToolCallStart
+            | EventType::ToolCallArgs
+            | EventType::ToolCallEnd
+            | EventType::ToolCallChunk
+            | EventType::ToolCallResult => "/toolCallId",
+            EventType::StepStarted | EventType::StepFinished => "/stepName",
+            EventType::SubagentStarted | EventType::SubagentFinished | EventType::SubagentError => {
+                "/subagentRunId"
+            }
+            EventType::RunStarted | EventType::RunFinished => "/runId",
+            EventType::ReasoningEncryptedValue => "/entityId",
+            EventType::StateSnapshot
+            | EventType::StateDelta
+            | EventType::MessagesSnapshot
+            | EventType::Raw
+            | EventType::Custom
+            | EventType::RunError => "",
+        }
+    }
+
     /// The same violation, ascribed to the event as it was spelled.
     pub(crate) fn spelled(mut self, event_type: EventType) -> Self {
         self.0.event_type = event_type;

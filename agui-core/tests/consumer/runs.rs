@@ -63,7 +63,7 @@ fn what_a_failed_run_left_open_is_closed_for_the_next() {
     let more = json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "x"});
     let (seen, _) =
         stream(&json!([started("r1"), open, {"type": "RUN_ERROR", "message": "jam"}, started("r"), more]));
-    assert_eq!(seen.refusal(), ("STREAM-1", 4, ""));
+    assert_eq!(seen.refusal(), ("STREAM-1", 4, "/messageId"));
 }
 
 #[test]

@@ -124,5 +124,5 @@ fn a_snapshot_and_an_echoed_input_say_whose_their_messages_are() {
     let mut echoing = in_a_run(&json!([tagged("z", "m", "y")[0]]));
     echoing[0]["input"] = json!({"threadId": "t", "runId": "r", "messages": [message]});
     let seen = exchange(&mut Session::new(), crate::input(), &echoing);
-    assert_eq!((seen.refusal(), seen.warnings.len()), (("SUB-3", 1, ""), 0));
+    assert_eq!((seen.refusal(), seen.warnings.len()), (("SUB-3", 1, "/subagentRunId"), 0));
 }
