@@ -2,7 +2,7 @@
 
 use agui_core::EventType;
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Source, from_bytes};
 
@@ -59,6 +59,12 @@ fn change(source: &mut Source, value: &mut Value) {
         (3, Value::Array(list)) => list.push(source.json(2)),
         (4, target @ Value::String(_)) => {
             *target = (*source.choose(&["other", "image", "user", "/a~2"])).into();
+        }
+        // At, beyond and between the integers that a member may hold.
+        (0..=3, target @ Value::Number(_)) => {
+            let numbers =
+                [json!(-1), json!(0.5), json!(2.0), json!(1_u64 << 53), json!(-(1_i64 << 53)), json!(9.1e15)];
+            *target = source.choose(&numbers).clone();
         }
         (5, target) => *target = Value::Null,
         (6, Value::Object(object)) if !object.is_empty() => {

@@ -9,6 +9,8 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use foldhash::fast::RandomState;
+
 use crate::{Message, MessageId, ToolCall, ToolCallId};
 
 /// No slot.
@@ -54,8 +56,8 @@ pub(super) struct Slots {
     list: Vec<Slot>,
     head: usize,
     tail: usize,
-    index: HashMap<MessageId, usize>,
-    calls: HashMap<ToolCallId, CallAt>,
+    index: HashMap<MessageId, usize, RandomState>,
+    calls: HashMap<ToolCallId, CallAt, RandomState>,
     /// The slot that was asked for last.
     last: usize,
     /// The call that was asked for last.
@@ -68,8 +70,8 @@ impl Default for Slots {
             list: Vec::new(),
             head: NIL,
             tail: NIL,
-            index: HashMap::new(),
-            calls: HashMap::new(),
+            index: HashMap::default(),
+            calls: HashMap::default(),
             last: NIL,
             last_call: CallAt { slot: NIL, call: NIL },
         }

@@ -68,7 +68,7 @@ impl Conversation {
     ) -> Change {
         let id = &event.message_id;
         let Some(at) = self.slots.find(id) else {
-            let mut message = ReasoningMessage::new(id, "");
+            let mut message = ReasoningMessage::new(id, streamed_text());
             message.subagent_run_id.clone_from(&event.subagent_run_id);
             message.metadata.clone_from(&event.metadata);
             return self.create(message.into(), Stream::Reasoning);
@@ -230,11 +230,17 @@ fn text_message(event: &TextMessageStartEvent) -> Message {
         }};
     }
     match event.role.unwrap_or(TextMessageRole::Assistant) {
-        TextMessageRole::Assistant => named!(AssistantMessage::new(id).with_content("")),
+        TextMessageRole::Assistant => named!(AssistantMessage::new(id).with_content(streamed_text())),
         TextMessageRole::User => named!(UserMessage::new(id, "")),
         TextMessageRole::Developer => named!(DeveloperMessage::new(id, "")),
         TextMessageRole::System => named!(SystemMessage::new(id, "")),
     }
+}
+
+/// The text of a message that is about to be streamed: room for a dozen tokens, so that a string does not grow five times
+/// before it is a line long.
+fn streamed_text() -> String {
+    String::with_capacity(64)
 }
 
 /// Appends text; says whether the message can have any.
