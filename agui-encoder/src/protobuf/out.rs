@@ -1,0 +1,206 @@
+//! Where an encoding goes: first to a ruler, then to the buffer.
+//!
+//! The length of a nested message stands before its content. So everything is walked twice by the same code: the
+//! [`Sizer`] notes the length of each message in the order in which they begin, the [`Writer`] takes the notes in that
+//! order. Each walk is linear, however deep the messages nest.
+
+use agui_core::JsonObject;
+use agui_core::json::MAX_DEPTH;
+use bytes::{BufMut, BytesMut};
+use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len};
+use serde_json::{Number, Value};
+
+/// What the wire cannot carry.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fault {
+    #[error("nested deeper than {MAX_DEPTH} levels (PROC-6)")]
+    TooDeep,
+    #[error("longer than a frame's length can say (BIND-3)")]
+    TooLong,
+    #[error("a kind of value that this version of the wire does not have (BIND-3)")]
+    NoField,
+    #[error("{what} at {:?} (BIND-3)", .path.as_str())]
+    Raw { path: String, what: &'static str },
+}
+
+impl Fault {
+    pub(super) const fn raw(what: &'static str) -> Self {
+        Self::Raw { path: String::new(), what }
+    }
+
+    /// Says in which member it was met.
+    pub(super) fn within(self, step: &str) -> Self {
+        match self {
+            Self::Raw { path, what } => Self::Raw { path: format!("/{step}{path}"), what },
+            other => other,
+        }
+    }
+}
+
+pub(super) type Written = Result<(), Fault>;
+
+/// Takes the fields of messages in the order of the wire.
+pub(super) trait Out: Sized {
+    /// A varint, written whatever it is.
+    fn varint(&mut self, tag: u32, value: u64);
+
+    /// A double, written whatever it is.
+    fn double(&mut self, tag: u32, value: &Number);
+
+    /// A string, written also when empty.
+    fn string(&mut self, tag: u32, text: &str);
+
+    /// A message, written also when empty.
+    fn message(&mut self, tag: u32, body: impl FnOnce(&mut Self) -> Written) -> Written;
+
+    /// A plain string: not written when empty.
+    #[inline]
+    fn text(&mut self, tag: u32, text: &str) {
+        if !text.is_empty() {
+            self.string(tag, text);
+        }
+    }
+
+    /// An optional string: written when there is one.
+    #[inline]
+    fn optional<T: AsRef<str>>(&mut self, tag: u32, text: Option<&T>) {
+        if let Some(text) = text {
+            self.string(tag, text.as_ref());
+        }
+    }
+
+    /// An integer, written whatever it is.
+    #[inline]
+    fn integer(&mut self, tag: u32, value: i64) {
+        self.varint(tag, value.cast_unsigned());
+    }
+}
+
+/// A JSON value as `google.protobuf.Value`. `level` is how deep in the event a container here stands, counting from 1.
+pub(super) fn value<O: Out>(out: &mut O, tag: u32, value: &Value, level: usize) -> Written {
+    out.message(tag, |out| {
+        match value {
+            Value::Null => out.varint(1, 0),
+            Value::Number(number) => out.double(2, number),
+            Value::String(text) => out.string(3, text),
+            Value::Bool(flag) => out.varint(4, u64::from(*flag)),
+            Value::Object(members) => object(out, 5, members, level)?,
+            Value::Array(items) => {
+                check(level)?;
+                out.message(6, |out| items.iter().try_for_each(|item| self::value(out, 1, item, level + 1)))?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// A JSON object as `google.protobuf.Struct`, its entries in the order of the map.
+pub(super) fn object<O: Out>(out: &mut O, tag: u32, members: &JsonObject, level: usize) -> Written {
+    check(level)?;
+    out.message(tag, |out| {
+        members.iter().try_for_each(|(name, member)| {
+            out.message(1, |out| {
+                out.text(1, name);
+                value(out, 2, member, level + 1)
+            })
+        })
+    })
+}
+
+const fn check(level: usize) -> Written {
+    if level > MAX_DEPTH { Err(Fault::TooDeep) } else { Ok(()) }
+}
+
+/// Notes the length of every message.
+pub(super) struct Sizer<'a> {
+    sizes: &'a mut Vec<u32>,
+    total: usize,
+}
+
+impl<'a> Sizer<'a> {
+    pub(super) fn new(sizes: &'a mut Vec<u32>) -> Self {
+        sizes.clear();
+        Self { sizes, total: 0 }
+    }
+
+    pub(super) const fn total(&self) -> usize {
+        self.total
+    }
+}
+
+impl Out for Sizer<'_> {
+    #[inline]
+    fn varint(&mut self, tag: u32, value: u64) {
+        self.total += key_len(tag) + encoded_len_varint(value);
+    }
+
+    #[inline]
+    fn double(&mut self, tag: u32, _: &Number) {
+        self.total += key_len(tag) + 8;
+    }
+
+    #[inline]
+    fn string(&mut self, tag: u32, text: &str) {
+        self.total += key_len(tag) + encoded_len_varint(text.len() as u64) + text.len();
+    }
+
+    #[inline]
+    fn message(&mut self, tag: u32, body: impl FnOnce(&mut Self) -> Written) -> Written {
+        let note = self.sizes.len();
+        let start = self.total;
+        self.sizes.push(0);
+        body(self)?;
+        let size = u32::try_from(self.total - start).map_err(|_| Fault::TooLong)?;
+        if let Some(noted) = self.sizes.get_mut(note) {
+            *noted = size;
+        }
+        self.total += key_len(tag) + encoded_len_varint(u64::from(size));
+        Ok(())
+    }
+}
+
+/// Writes, with the lengths that a [`Sizer`] noted of the same walk.
+pub(super) struct Writer<'a> {
+    sizes: std::slice::Iter<'a, u32>,
+    buffer: &'a mut BytesMut,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(sizes: &'a [u32], buffer: &'a mut BytesMut) -> Self {
+        Self { sizes: sizes.iter(), buffer }
+    }
+}
+
+impl Out for Writer<'_> {
+    #[inline]
+    fn varint(&mut self, tag: u32, value: u64) {
+        encode_key(tag, WireType::Varint, self.buffer);
+        encode_varint(value, self.buffer);
+    }
+
+    #[inline]
+    fn double(&mut self, tag: u32, value: &Number) {
+        encode_key(tag, WireType::SixtyFourBit, self.buffer);
+        self.buffer.put_f64_le(double_of(value));
+    }
+
+    #[inline]
+    fn string(&mut self, tag: u32, text: &str) {
+        encode_key(tag, WireType::LengthDelimited, self.buffer);
+        encode_varint(text.len() as u64, self.buffer);
+        self.buffer.extend_from_slice(text.as_bytes());
+    }
+
+    #[inline]
+    fn message(&mut self, tag: u32, body: impl FnOnce(&mut Self) -> Written) -> Written {
+        let size = self.sizes.next().copied().unwrap_or_default();
+        encode_key(tag, WireType::LengthDelimited, self.buffer);
+        encode_varint(u64::from(size), self.buffer);
+        body(self)
+    }
+}
+
+/// The nearest double; infinity for digits that no double reaches, which only `arbitrary_precision` keeps.
+fn double_of(number: &Number) -> f64 {
+    number.as_f64().unwrap_or_else(|| number.to_string().parse().unwrap_or(f64::NAN))
+}
