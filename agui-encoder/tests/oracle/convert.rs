@@ -191,7 +191,9 @@ pub fn message(event: &Event) -> pb::Event {
             message_id: maybe(e.message_id.as_ref()),
             delta: e.delta.clone(),
         ),
-        Event::ReasoningEnd(e) => owned!(ReasoningEnd, ReasoningEndEvent, e, message_id: text(&e.message_id),),
+        Event::ReasoningEnd(e) => {
+            owned!(ReasoningEnd, ReasoningEndEvent, e, message_id: text(&e.message_id),)
+        }
         Event::ReasoningEncryptedValue(e) => owned!(ReasoningEncryptedValue, ReasoningEncryptedValueEvent, e,
             subtype: text(e.subtype.as_str()),
             entity_id: text(&e.entity_id),
@@ -224,9 +226,7 @@ pub fn message(event: &Event) -> pb::Event {
     pb::Event { event: Some(arm) }
 }
 
-fn outcome(
-    outcome: Option<&core::RunFinishedOutcome>,
-) -> (&'static str, Vec<pb::Interrupt>, Vec<String>) {
+fn outcome(outcome: Option<&core::RunFinishedOutcome>) -> (&'static str, Vec<pb::Interrupt>, Vec<String>) {
     match outcome {
         None => ("", Vec::new(), Vec::new()),
         Some(core::RunFinishedOutcome::Success(outcome)) => {
