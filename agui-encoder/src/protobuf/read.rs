@@ -78,3 +78,16 @@ pub fn decode(payload: &[u8]) -> Result<Decoded, ProtobufError> {
 pub fn decode_tree(payload: &[u8]) -> Result<Decoded, ProtobufError> {
     tree::decode(payload)
 }
+
+/// For the consumer's pipeline, which judges it like an event of any other wire.
+impl From<Decoded> for agui_core::consumer::Frame<'_> {
+    #[inline]
+    fn from(decoded: Decoded) -> Self {
+        match decoded {
+            Decoded::Event(event) => Self::Event(event),
+            Decoded::Tree { tree, warnings } if warnings.is_empty() => Self::Tree(tree),
+            Decoded::Tree { tree, warnings } => Self::noted(Some(tree), warnings),
+            Decoded::Dropped { warning } => Self::noted(None, vec![warning]),
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The binary wire: the reference's bytes, the verdicts on bytes that no encoder writes, and properties.
+
+#![cfg(feature = "protobuf")]
+
+#[path = "../../../agui-core/tests/common/mod.rs"]
+mod common;
+
+mod cases;
+mod framing;
+mod hostile;
+mod pipeline;
+mod properties;
+mod support;
+mod vectors;
