@@ -5,6 +5,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints")]
 
+mod carried;
 mod ci;
 mod conformance;
 mod convert;

@@ -107,7 +107,8 @@ pub fn big_messages() -> Event {
         let calls = vec![ToolCall::new(call.as_str(), FunctionCall::new("search", arguments))];
         messages.push(AssistantMessage::new(random.id("msg_")).with_tool_calls(calls).into());
         messages.push(ToolMessage::new(random.id("msg_"), call.as_str(), sentence(&mut random, 90)).into());
-        messages.push(AssistantMessage::new(random.id("msg_")).with_content(sentence(&mut random, 110)).into());
+        messages
+            .push(AssistantMessage::new(random.id("msg_")).with_content(sentence(&mut random, 110)).into());
     }
     MessagesSnapshotEvent::new(messages).into()
 }
@@ -164,7 +165,12 @@ struct Mixed {
 
 impl Mixed {
     fn new() -> Self {
-        Self { random: Random::new(20_260_907), events: Vec::new(), open: Vec::new(), clock: 1_730_000_000_000 }
+        Self {
+            random: Random::new(20_260_907),
+            events: Vec::new(),
+            open: Vec::new(),
+            clock: 1_730_000_000_000,
+        }
     }
 
     fn events(mut self, count: usize) -> Vec<Event> {
@@ -179,7 +185,9 @@ impl Mixed {
         self.open_message(None);
         self.text(count - short - 2 - self.events.len());
         self.close_messages();
-        let usage = vec![TokenUsage::new().with_model("large-1").with_input_tokens(912_u64).with_output_tokens(4_711_u64)];
+        let usage = vec![
+            TokenUsage::new().with_model("large-1").with_input_tokens(912_u64).with_output_tokens(4_711_u64),
+        ];
         self.add(
             RunFinishedEvent::new(thread.as_str(), run.as_str())
                 .with_result(json!({"ok": true}))
@@ -231,7 +239,9 @@ impl Mixed {
         )
         .with_tools(vec![Tool::new("search", "Searches.").with_parameters(json!({"type": "object"}))]);
         self.add(
-            RunStartedEvent::new(thread, run.as_str()).with_protocol_version("1.0").with_input(Box::new(input)),
+            RunStartedEvent::new(thread, run.as_str())
+                .with_protocol_version("1.0")
+                .with_input(Box::new(input)),
         );
         self.add(StateSnapshotEvent::new(json!({"plan": {"steps": [], "cursor": {"row": 0, "column": 0}}})));
     }
@@ -350,7 +360,8 @@ impl Mixed {
             self.add(TextMessageChunkEvent::new().with_message_id(text.as_str()).with_delta(delta));
         }
         for _ in 0..2 {
-            let chunk = ToolCallChunkEvent::new().with_tool_call_id(call.as_str()).with_tool_call_name("search");
+            let chunk =
+                ToolCallChunkEvent::new().with_tool_call_id(call.as_str()).with_tool_call_name("search");
             self.add(chunk.with_delta("{}"));
         }
         for _ in 0..3 {
@@ -360,7 +371,9 @@ impl Mixed {
         if self.random.below(4) == 0 {
             let messages = vec![
                 UserMessage::new(self.random.id("msg_"), "And now?").into(),
-                AssistantMessage::new(self.random.id("msg_")).with_content(sentence(&mut self.random, 20)).into(),
+                AssistantMessage::new(self.random.id("msg_"))
+                    .with_content(sentence(&mut self.random, 20))
+                    .into(),
             ];
             self.add(MessagesSnapshotEvent::new(messages));
         }

@@ -64,7 +64,7 @@ export function* events(seed) {
   const target = ($ref) => $defs[$ref.slice("#/$defs/".length)];
 
   const make = (schema) => {
-    if (schema.$ref !== undefined) return make(target(schema.$ref));
+    if (schema.$ref !== undefined) return make(target(schema.$ref)) ?? (schema.not === undefined ? null : "not null");
     if (schema.const !== undefined) return schema.const;
     if (schema.enum !== undefined) return choose(schema.enum);
     if (schema.oneOf !== undefined) return make(choose(schema.oneOf));
