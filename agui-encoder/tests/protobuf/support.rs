@@ -7,38 +7,38 @@ use bytes::BytesMut;
 use serde_json::{Value, json};
 
 /// The reference's bytes.
-pub const VECTORS: &str = include_str!("vectors.json");
+pub(crate) const VECTORS: &str = include_str!("vectors.json");
 /// Bytes that no well-behaved encoder writes.
-pub const CASES: &str = include_str!("decode-cases.json");
+pub(crate) const CASES: &str = include_str!("decode-cases.json");
 
 /// Named test data.
-pub fn entries(text: &str) -> Vec<Value> {
+pub(crate) fn entries(text: &str) -> Vec<Value> {
     let Value::Array(entries) = serde_json::from_str(text).unwrap() else { panic!("no list") };
     assert!(entries.len() > 60);
     entries
 }
 
-pub fn unhex(entry: &Value) -> Vec<u8> {
+pub(crate) fn unhex(entry: &Value) -> Vec<u8> {
     let hex = entry["hex"].as_str().unwrap();
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
 }
 
 /// One event without its header.
-pub fn payload(event: &Event) -> Vec<u8> {
+pub(crate) fn payload(event: &Event) -> Vec<u8> {
     let mut buffer = BytesMut::new();
     ProtobufEncoder::new().encode(event, &mut buffer).unwrap();
     headless(&buffer)
 }
 
 /// A frame without its header, which has to fit.
-pub fn headless(frame: &[u8]) -> Vec<u8> {
+pub(crate) fn headless(frame: &[u8]) -> Vec<u8> {
     let (header, payload) = frame.split_at(4);
     assert_eq!(u32::from_be_bytes(header.try_into().unwrap()) as usize, payload.len());
     payload.to_vec()
 }
 
 /// The tree of whatever decoding gives; nothing for a dropped frame.
-pub fn tree_of(decoded: Decoded) -> Option<Value> {
+pub(crate) fn tree_of(decoded: Decoded) -> Option<Value> {
     match decoded {
         Decoded::Event(event) => Some(json!(event)),
         Decoded::Tree { tree, .. } => Some(tree),
@@ -48,7 +48,7 @@ pub fn tree_of(decoded: Decoded) -> Option<Value> {
 }
 
 /// Both ways of decoding, which have to agree.
-pub fn decode_both(payload: &[u8]) -> Result<Decoded, ProtobufError> {
+pub(crate) fn decode_both(payload: &[u8]) -> Result<Decoded, ProtobufError> {
     let (short, long) = (decode(payload), decode_tree(payload));
     match (&short, &long) {
         (Ok(Decoded::Event(event)), Ok(Decoded::Tree { tree, warnings, .. })) => {
@@ -65,7 +65,7 @@ pub fn decode_both(payload: &[u8]) -> Result<Decoded, ProtobufError> {
 }
 
 /// JSON with every number as a double, zero without a sign.
-pub fn normal(json: &Value) -> Value {
+pub(crate) fn normal(json: &Value) -> Value {
     match json {
         Value::Number(number) => json!(number.as_f64().unwrap() + 0.0),
         Value::Array(items) => items.iter().map(normal).collect(),
