@@ -47,9 +47,9 @@ fn main() {
     }
     let first = pool.len();
     let mut random = Random(seed | 1);
-    let mut seen = std::collections::HashSet::new();
+    let mut marks = std::collections::HashSet::new();
     for payload in &pool {
-        seen.insert(check(payload, &mut random));
+        marks.insert(check(payload, &mut random));
     }
     let (started, limit) = (Instant::now(), Duration::from_secs(seconds));
     let (mut rounds, mut decoded) = (0_u64, 0_u64);
@@ -67,7 +67,7 @@ fn main() {
             let shape = caught.unwrap_or_else(|_| found(&payload, "a panic"));
             rounds += 1;
             decoded += u64::from(shape.0);
-            if shape.0 && seen.len() < 1 << 20 && seen.insert(shape) && payload.len() < 4096 {
+            if shape.0 && marks.len() < 1 << 20 && marks.insert(shape) && payload.len() < 4096 {
                 if pool.len() < KEPT {
                     pool.push(payload);
                 } else {
@@ -191,8 +191,8 @@ fn frames(chunks: &[&[u8]]) -> (Vec<Vec<u8>>, String) {
 }
 
 fn found(payload: &[u8], what: impl std::fmt::Display) -> ! {
-    let hex: String = payload.iter().map(|byte| format!("{byte:02x}")).collect();
-    panic!("{what}: {hex}")
+    let hex: Vec<String> = payload.iter().map(|byte| format!("{byte:02x}")).collect();
+    panic!("{what}: {}", hex.concat())
 }
 
 fn mutate(payload: &mut Vec<u8>, pool: &[Vec<u8>], random: &mut Random) {

@@ -99,10 +99,10 @@ fn frame(
     let mut sizes = SIZES.try_with(Cell::take).unwrap_or_default();
     let start = buffer.len();
     let result = (|| {
-        let mut sizer = Sizer::new(&mut sizes);
-        size(&mut sizer)?;
-        let total = u32::try_from(sizer.total()).map_err(|_| Fault::TooLong)?;
-        buffer.reserve(sizer.total() + size_of::<u32>());
+        let mut ruler = Sizer::new(&mut sizes);
+        size(&mut ruler)?;
+        let total = u32::try_from(ruler.total()).map_err(|_| Fault::TooLong)?;
+        buffer.reserve(ruler.total() + size_of::<u32>());
         buffer.put_u32(total);
         write(&mut Writer::new(&sizes, buffer))
     })();

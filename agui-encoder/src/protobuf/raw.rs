@@ -43,6 +43,7 @@ fn members<O: Out>(out: &mut O, fields: &'static [Field], json: &JsonObject, lev
     Ok(())
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of field")]
 fn member<O: Out>(
     out: &mut O,
     field: &Field,

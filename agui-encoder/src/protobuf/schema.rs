@@ -111,7 +111,8 @@ static INTERRUPT: &[Field] = fields! {
     8 "subagentRunId" Optional,
 };
 
-static OPERATION: &[Field] = fields! {
+/// A patch operation.
+pub(super) static OPERATION: &[Field] = fields! {
     1 "op" Kind::Operation,
     2 "path" Text,
     3 "from" Optional,

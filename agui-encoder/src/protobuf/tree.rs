@@ -55,7 +55,7 @@ fn envelope(payload: &[u8]) -> Result<Envelope<'_>, ProtobufError> {
             }
             (Some(_), _) => return Err(field.fail(Reason::WireType)),
             (None, Content::Bytes(_)) => {
-                unknown = Some(unknown.unwrap_or(true) & is_message(field.message()?))
+                unknown = Some(unknown.unwrap_or(true) & is_message(field.message()?));
             }
             (None, _) => {}
         }
@@ -370,7 +370,7 @@ impl Members {
         let role = self.object.get("role").and_then(Value::as_str).unwrap_or_default();
         let is_list = matches!(role, "user" | "tool");
         let sound = match role {
-            "user" | "tool" => !content && !(text && parts),
+            "user" | "tool" => !(content || text && parts),
             "activity" => !text && !parts,
             "assistant" | "developer" | "system" | "reasoning" => !parts && !content,
             _ => usize::from(text) + usize::from(parts) + usize::from(content) <= 1,

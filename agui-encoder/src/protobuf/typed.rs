@@ -5,20 +5,20 @@
 //! enforcement would make of the same bytes.
 
 use agui_core::{
-    ActivitySnapshotEvent, Content, CustomEvent, Event, EventType, Metadata, RawEvent,
-    ReasoningEncryptedValueEvent, ReasoningEncryptedValueSubtype, ReasoningEndEvent,
-    ReasoningMessageChunkEvent, ReasoningMessageContentEvent, ReasoningMessageEndEvent,
+    ActivityDeltaEvent, ActivitySnapshotEvent, Content, CustomEvent, Event, EventType, JsonPatchOperation,
+    JsonPointer, Metadata, RawEvent, ReasoningEncryptedValueEvent, ReasoningEncryptedValueSubtype,
+    ReasoningEndEvent, ReasoningMessageChunkEvent, ReasoningMessageContentEvent, ReasoningMessageEndEvent,
     ReasoningMessageStartEvent, ReasoningStartEvent, RunErrorEvent, RunFinishedCancelledOutcome,
-    RunFinishedEvent, RunFinishedSuccessOutcome, RunStartedEvent, StateSnapshotEvent, StepFinishedEvent,
-    StepStartedEvent, SubagentErrorEvent, SubagentFinishedEvent, SubagentFinishedSuccessOutcome,
-    SubagentStartedEvent, TextMessageChunkEvent, TextMessageContentEvent, TextMessageEndEvent,
-    TextMessageRole, TextMessageStartEvent, ToolCallArgsEvent, ToolCallChunkEvent, ToolCallEndEvent,
-    ToolCallResultEvent, ToolCallStartEvent, ToolRole,
+    RunFinishedEvent, RunFinishedSuccessOutcome, RunStartedEvent, StateDeltaEvent, StateSnapshotEvent,
+    StepFinishedEvent, StepStartedEvent, SubagentErrorEvent, SubagentFinishedEvent,
+    SubagentFinishedSuccessOutcome, SubagentStartedEvent, TextMessageChunkEvent, TextMessageContentEvent,
+    TextMessageEndEvent, TextMessageRole, TextMessageStartEvent, ToolCallArgsEvent, ToolCallChunkEvent,
+    ToolCallEndEvent, ToolCallResultEvent, ToolCallStartEvent, ToolRole,
 };
 use serde_json::{Map, Value};
 
 use super::reader::Reader;
-use super::schema::{self, EventFields, Kind};
+use super::schema::{self, EventFields, Item, Kind};
 use super::value::{merge_object, merge_value};
 
 /// The highest field number of an event.
@@ -30,6 +30,7 @@ struct Fields<'a> {
     texts: [Option<&'a str>; FIELDS],
     open: Option<Value>,
     flag: Option<bool>,
+    operations: Vec<JsonPatchOperation>,
     timestamp: Option<i64>,
     raw_event: Option<Value>,
     metadata: Option<Metadata>,
@@ -81,12 +82,41 @@ fn read<'a>(event: &'static EventFields, mut reader: Reader<'a>) -> Option<Field
                     return None;
                 }
             }
+            Kind::List(Item::Of(of), _) if std::ptr::eq(of, schema::OPERATION) => {
+                fields.operations.push(operation(field.message().ok()?)?);
+            }
             Kind::Bool => fields.flag = Some(field.varint().ok()? != 0),
             _ => return None,
         }
     }
     base_event(event, base?, &mut fields)?;
     Some(fields)
+}
+
+/// A patch operation that has what its kind needs and nothing else.
+fn operation(mut reader: Reader<'_>) -> Option<JsonPatchOperation> {
+    let (mut number, mut path, mut from, mut value) = (0, "", None, None);
+    while let Some(field) = reader.next().ok()? {
+        match field.tag {
+            1 => number = field.number().ok()?,
+            2 => path = field.text().ok()?,
+            3 => from = Some(field.text().ok()?),
+            // The event, the list, the operation.
+            4 => merge_value(&mut value, field.message().ok()?, 4).ok()?,
+            _ => return None,
+        }
+    }
+    let path = path.parse::<JsonPointer>().ok()?;
+    let name = *schema::OPERATIONS.get(usize::try_from(number).ok()?)?;
+    Some(match (name, from, value) {
+        ("add", None, Some(value)) => JsonPatchOperation::add(path, value),
+        ("remove", None, None) => JsonPatchOperation::remove(path),
+        ("replace", None, Some(value)) => JsonPatchOperation::replace(path, value),
+        ("move", Some(from), None) => JsonPatchOperation::move_(from.parse().ok()?, path),
+        ("copy", Some(from), None) => JsonPatchOperation::copy(from.parse().ok()?, path),
+        ("test", None, Some(value)) => JsonPatchOperation::test(path, value),
+        _ => return None,
+    })
 }
 
 fn base_event(event: &EventFields, mut base: Reader<'_>, fields: &mut Fields<'_>) -> Option<()> {
@@ -156,6 +186,13 @@ fn build(event_type: EventType, fields: &mut Fields<'_>) -> Option<Event> {
             with!(event, f, subagent_run_id 2)
         }
         EventType::StateSnapshot => with!(StateSnapshotEvent::new(f.open.take()?), f, subagent_run_id 3),
+        EventType::StateDelta => {
+            with!(StateDeltaEvent::new(std::mem::take(&mut f.operations)), f, subagent_run_id 3)
+        }
+        EventType::ActivityDelta => {
+            let patch = std::mem::take(&mut f.operations);
+            with!(ActivityDeltaEvent::new(f.text(3), f.text(4), patch), f, subagent_run_id 2)
+        }
         EventType::ActivitySnapshot => {
             let Value::Object(content) = f.open.take()? else { return None };
             let mut event = ActivitySnapshotEvent::new(f.text(3), f.text(4), content);
@@ -218,7 +255,7 @@ fn build(event_type: EventType, fields: &mut Fields<'_>) -> Option<Event> {
             Some(event.into())
         }
         EventType::SubagentError => with!(SubagentErrorEvent::new(f.text(2), f.text(3)), f, code 4),
-        // Lists of operations and messages go the long way, and so does whatever a later version adds.
+        // Messages go the long way, and so does whatever a later version adds.
         _ => None,
     }
 }

@@ -5,7 +5,7 @@
 
 use agui_core::{
     Content, ContentPart, Event, Interrupt, JsonPatchOperation, Message, Metadata, PartSource, RunAgentInput,
-    RunFinishedOutcome, SubagentFinishedOutcome, TokenUsage, ToolCall,
+    RunFinishedOutcome, SubagentFinishedOutcome, TextMessageRole, TokenUsage, ToolCall, ToolRole,
 };
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ fn fields<O: Out>(event: &Event, out: &mut O) -> Written {
     match event {
         Event::TextMessageStart(event) => {
             out.text(2, event.message_id.as_str());
-            out.optional(3, event.role.map(|role| role.as_str()).as_ref());
+            out.optional(3, event.role.map(TextMessageRole::as_str).as_ref());
             out.optional(4, event.name.as_ref());
             out.optional(5, event.subagent_run_id.as_ref());
         }
@@ -56,7 +56,7 @@ fn fields<O: Out>(event: &Event, out: &mut O) -> Written {
         }
         Event::TextMessageChunk(event) => {
             out.optional(2, event.message_id.as_ref());
-            out.optional(3, event.role.map(|role| role.as_str()).as_ref());
+            out.optional(3, event.role.map(TextMessageRole::as_str).as_ref());
             out.optional(4, event.delta.as_ref());
             out.optional(5, event.name.as_ref());
             out.optional(6, event.subagent_run_id.as_ref());
@@ -88,7 +88,7 @@ fn fields<O: Out>(event: &Event, out: &mut O) -> Written {
             out.text(3, event.message_id.as_str());
             out.text(4, event.tool_call_id.as_str());
             out.optional(5, content_text(&event.content));
-            out.optional(6, event.role.map(|role| role.as_str()).as_ref());
+            out.optional(6, event.role.map(ToolRole::as_str).as_ref());
             parts(out, 7, &event.content, MEMBER + 1)?;
         }
         Event::StateSnapshot(event) => {

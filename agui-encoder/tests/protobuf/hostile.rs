@@ -20,7 +20,7 @@ fn field(tag: u8, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// STATE_SNAPSHOT whose snapshot is so many lists or objects inside each other.
+/// `STATE_SNAPSHOT` whose snapshot is so many lists or objects inside each other.
 fn nested(levels: usize, objects: bool) -> Vec<u8> {
     let mut value = vec![8, 0];
     for _ in 0..levels {
@@ -69,7 +69,7 @@ fn what_no_reader_takes_is_not_written() {
 
 #[test]
 fn groups_inside_each_other_end_somewhere() {
-    let groups = |depth: usize| [vec![0x93, 3].repeat(depth), vec![0x94, 3].repeat(depth)].concat();
+    let groups = |depth: usize| [[0x93, 3].repeat(depth), [0x94, 3].repeat(depth)].concat();
     let frame = |depth| field(3, &[field(1, &[8, 2]), groups(depth), field(2, b"m")].concat());
     assert!(decode_both(&frame(100)).is_ok());
     assert_eq!(decode_both(&frame(1_000_000)).unwrap_err().code(), "too_deep");

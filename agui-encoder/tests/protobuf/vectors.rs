@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 
 use agui_core::{Event, EventType};
-use agui_encoder::protobuf::encode_raw;
+use agui_encoder::protobuf::{Decoded, decode, encode_raw};
 use bytes::BytesMut;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use crate::common::Source;
 use crate::support::{VECTORS, decode_both, entries, headless, normal, payload, tree_of, unhex};
 
 /// Whether maps of this build keep the order of the document.
@@ -62,5 +63,27 @@ fn every_type_of_event_has_a_vector() {
         entries(VECTORS).iter().map(|vector| vector["event"]["type"].as_str().unwrap().to_owned()).collect();
     for event_type in EventType::ALL {
         assert!(types.contains(event_type.as_str()), "{event_type}");
+    }
+}
+
+#[test]
+fn every_plain_event_but_a_list_of_messages_takes_the_short_way() {
+    for event_type in EventType::ALL {
+        let event = Source::new(vec![2; 64]).event(*event_type);
+        let short = matches!(decode(&payload(&event)), Ok(Decoded::Event(_)));
+        assert_eq!(short, *event_type != EventType::MessagesSnapshot, "{event_type}");
+    }
+    let operations = [
+        json!({"op": "add", "path": "/a", "value": null}),
+        json!({"op": "remove", "path": "/a"}),
+        json!({"op": "replace", "path": "/a", "value": 1}),
+        json!({"op": "move", "from": "/a", "path": "/b"}),
+        json!({"op": "copy", "from": "/a", "path": "/b"}),
+        json!({"op": "test", "path": "", "value": {}}),
+    ];
+    for operation in operations {
+        let json = json!({"type": "STATE_DELTA", "delta": [operation]});
+        let event: Event = serde_json::from_value(json).unwrap();
+        assert_eq!(decode(&payload(&event)).unwrap(), Decoded::Event(event));
     }
 }
