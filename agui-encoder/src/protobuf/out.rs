@@ -44,14 +44,20 @@ pub(super) trait Out: Sized {
     /// A varint, written whatever it is.
     fn varint(&mut self, tag: u32, value: u64);
 
-    /// A double, written whatever it is.
-    fn double(&mut self, tag: u32, value: &Number);
-
     /// A string, written also when empty.
     fn string(&mut self, tag: u32, text: &str);
 
     /// A message, written also when empty.
     fn message(&mut self, tag: u32, body: impl FnOnce(&mut Self) -> Written) -> Written;
+
+    /// A `google.protobuf.Value` that holds a number.
+    fn number(&mut self, tag: u32, value: &Number);
+
+    /// A `google.protobuf.Value` that holds a string.
+    fn string_value(&mut self, tag: u32, text: &str);
+
+    /// A `google.protobuf.Value` that holds a flag, or null as the field 1.
+    fn flag(&mut self, tag: u32, field: u8, flag: bool);
 
     /// A plain string: not written when empty.
     #[inline]
@@ -78,20 +84,21 @@ pub(super) trait Out: Sized {
 
 /// A JSON value as `google.protobuf.Value`. `level` is how deep in the event a container here stands, counting from 1.
 pub(super) fn value<O: Out>(out: &mut O, tag: u32, value: &Value, level: usize) -> Written {
-    out.message(tag, |out| {
-        match value {
-            Value::Null => out.varint(1, 0),
-            Value::Number(number) => out.double(2, number),
-            Value::String(text) => out.string(3, text),
-            Value::Bool(flag) => out.varint(4, u64::from(*flag)),
-            Value::Object(members) => object(out, 5, members, level)?,
-            Value::Array(items) => {
-                check(level)?;
-                out.message(6, |out| items.iter().try_for_each(|item| self::value(out, 1, item, level + 1)))?;
-            }
+    // The length of a scalar is known without a note.
+    match value {
+        Value::Null => out.flag(tag, 1, false),
+        Value::Number(number) => out.number(tag, number),
+        Value::String(text) => out.string_value(tag, text),
+        Value::Bool(flag) => out.flag(tag, 4, *flag),
+        Value::Object(members) => return out.message(tag, |out| object(out, 5, members, level)),
+        Value::Array(items) => {
+            check(level)?;
+            return out.message(tag, |out| {
+                out.message(6, |out| items.iter().try_for_each(|item| self::value(out, 1, item, level + 1)))
+            });
         }
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
 /// A JSON object as `google.protobuf.Struct`, its entries in the order of the map.
@@ -135,8 +142,19 @@ impl Out for Sizer<'_> {
     }
 
     #[inline]
-    fn double(&mut self, tag: u32, _: &Number) {
-        self.total += key_len(tag) + 8;
+    fn number(&mut self, _: u32, _: &Number) {
+        self.total += 1 + 1 + usize::from(NUMBER);
+    }
+
+    #[inline]
+    fn string_value(&mut self, _: u32, text: &str) {
+        let size = string_size(text);
+        self.total += 1 + encoded_len_varint(size) + 1 + encoded_len_varint(text.len() as u64) + text.len();
+    }
+
+    #[inline]
+    fn flag(&mut self, _: u32, _: u8, _: bool) {
+        self.total += 1 + 1 + usize::from(FLAG);
     }
 
     #[inline]
@@ -179,9 +197,34 @@ impl Out for Writer<'_> {
     }
 
     #[inline]
-    fn double(&mut self, tag: u32, value: &Number) {
-        encode_key(tag, WireType::SixtyFourBit, self.buffer);
-        self.buffer.put_f64_le(double_of(value));
+    fn number(&mut self, tag: u32, value: &Number) {
+        let mut bytes = [key(tag), NUMBER, 0x11, 0, 0, 0, 0, 0, 0, 0, 0];
+        if let Some(double) = bytes.last_chunk_mut() {
+            *double = double_of(value).to_le_bytes();
+        }
+        self.buffer.extend_from_slice(&bytes);
+    }
+
+    #[inline]
+    fn string_value(&mut self, tag: u32, text: &str) {
+        let size = string_size(text);
+        match (u8::try_from(size), u8::try_from(text.len())) {
+            (Ok(size @ ..0x80), Ok(length)) => {
+                self.buffer.extend_from_slice(&[key(tag), size, 0x1a, length]);
+            }
+            _ => {
+                self.buffer.put_u8(key(tag));
+                encode_varint(size, self.buffer);
+                self.buffer.put_u8(0x1a);
+                encode_varint(text.len() as u64, self.buffer);
+            }
+        }
+        self.buffer.extend_from_slice(text.as_bytes());
+    }
+
+    #[inline]
+    fn flag(&mut self, tag: u32, field: u8, flag: bool) {
+        self.buffer.extend_from_slice(&[key(tag), FLAG, field << 3, u8::from(flag)]);
     }
 
     #[inline]
@@ -198,6 +241,24 @@ impl Out for Writer<'_> {
         encode_varint(u64::from(size), self.buffer);
         body(self)
     }
+}
+
+/// The length of a value that holds a number, and of one that holds a flag or null.
+const NUMBER: u8 = 9;
+const FLAG: u8 = 2;
+
+/// The length of a value that holds this string.
+#[inline]
+fn string_size(text: &str) -> u64 {
+    let length = text.len() as u64;
+    1 + encoded_len_varint(length) as u64 + length
+}
+
+/// The key of a value's field. No field of the wire that holds one has a number of 16 or more, so it is one byte.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "field numbers of values are below 16")]
+const fn key(tag: u32) -> u8 {
+    (tag << 3) as u8 | WireType::LengthDelimited as u8
 }
 
 /// The nearest double; infinity for digits that no double reaches, which only `arbitrary_precision` keeps.

@@ -297,7 +297,11 @@ fn operation(operation: &core::patch::JsonPatchOperation) -> pb::JsonPatchOperat
     pb::JsonPatchOperation {
         op: op.into(),
         path: text(operation.path().as_str()),
-        from: operation.source().map(|from| from.as_str()).or(extra("from").and_then(Json::as_str)).map(text),
+        from: operation
+            .source()
+            .map(core::JsonPointer::as_str)
+            .or(extra("from").and_then(Json::as_str))
+            .map(text),
         value: data(operation.value().or(extra("value"))),
     }
 }
