@@ -187,8 +187,12 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     for _ in 0..ROUNDS {
-        streams.iter_mut().for_each(|subject| subject.round(false));
-        values.iter_mut().for_each(|subject| subject.round(true));
+        for subject in &mut streams {
+            subject.round(false);
+        }
+        for subject in &mut values {
+            subject.round(true);
+        }
     }
     println!("median of {ROUNDS} rounds, nanoseconds per event");
     println!("{:<21} {:>12} {:>12} {:>7}", "streams", "floor", "ours", "ratio");

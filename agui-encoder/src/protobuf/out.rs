@@ -208,16 +208,13 @@ impl Out for Writer<'_> {
     #[inline]
     fn string_value(&mut self, tag: u32, text: &str) {
         let size = string_size(text);
-        match (u8::try_from(size), u8::try_from(text.len())) {
-            (Ok(size @ ..0x80), Ok(length)) => {
-                self.buffer.extend_from_slice(&[key(tag), size, 0x1a, length]);
-            }
-            _ => {
-                self.buffer.put_u8(key(tag));
-                encode_varint(size, self.buffer);
-                self.buffer.put_u8(0x1a);
-                encode_varint(text.len() as u64, self.buffer);
-            }
+        if let (Ok(size @ ..0x80), Ok(length)) = (u8::try_from(size), u8::try_from(text.len())) {
+            self.buffer.extend_from_slice(&[key(tag), size, 0x1a, length]);
+        } else {
+            self.buffer.put_u8(key(tag));
+            encode_varint(size, self.buffer);
+            self.buffer.put_u8(0x1a);
+            encode_varint(text.len() as u64, self.buffer);
         }
         self.buffer.extend_from_slice(text.as_bytes());
     }
