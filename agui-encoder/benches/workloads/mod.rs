@@ -6,7 +6,7 @@
 
 use agui_core::consumer::Pipeline;
 use agui_core::patch::{JsonPatchOperation, JsonPointer};
-#[allow(clippy::wildcard_imports, reason = "the stream has every type of the protocol")]
+#[expect(clippy::wildcard_imports, reason = "the stream has every type of the protocol")]
 use agui_core::*;
 use serde_json::{Value, json};
 
