@@ -150,10 +150,7 @@ impl<'a> FrameRef<'a> {
 
 impl Wire {
     const fn is_binary(self) -> bool {
-        #[cfg(feature = "protobuf")]
-        return matches!(self, Self::Protobuf);
-        #[cfg(not(feature = "protobuf"))]
-        false
+        !matches!(self, Self::Json | Self::LossyJson)
     }
 }
 

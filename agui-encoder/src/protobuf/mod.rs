@@ -2,7 +2,7 @@
 //!
 //! [`ProtobufEncoder`] writes events without building a message first, [`encode_raw`] writes frames that nobody has
 //! judged, [`decode()`] reads the payload of one frame, and
-//! [`ProtobufDecoder`](crate::decode::ProtobufDecoder) cuts a body into payloads. One table ([`schema`]) says which
+//! [`ProtobufDecoder`](crate::decode::ProtobufDecoder) cuts a body into payloads. One table (`schema.rs`) says which
 //! member travels in which field; both unjudged directions follow it, so they cannot disagree.
 //!
 //! What the wire loses is lost here as well: empty optional lists, members of patch operations that RFC 6902 does not

@@ -187,13 +187,23 @@ impl<'a> Writer<'a> {
     pub(super) fn new(sizes: &'a [u32], buffer: &'a mut BytesMut) -> Self {
         Self { sizes: sizes.iter(), buffer }
     }
+
+    /// A key and the number behind it. Nearly all are one byte each, and go out in one step.
+    #[inline]
+    fn head(&mut self, tag: u32, wire_type: WireType, number: u64) {
+        if let (Ok(tag @ ..16), Ok(number @ ..0x80)) = (u8::try_from(tag), u8::try_from(number)) {
+            self.buffer.extend_from_slice(&[tag << 3 | wire_type as u8, number]);
+        } else {
+            encode_key(tag, wire_type, self.buffer);
+            encode_varint(number, self.buffer);
+        }
+    }
 }
 
 impl Out for Writer<'_> {
     #[inline]
     fn varint(&mut self, tag: u32, value: u64) {
-        encode_key(tag, WireType::Varint, self.buffer);
-        encode_varint(value, self.buffer);
+        self.head(tag, WireType::Varint, value);
     }
 
     #[inline]
@@ -226,16 +236,14 @@ impl Out for Writer<'_> {
 
     #[inline]
     fn string(&mut self, tag: u32, text: &str) {
-        encode_key(tag, WireType::LengthDelimited, self.buffer);
-        encode_varint(text.len() as u64, self.buffer);
+        self.head(tag, WireType::LengthDelimited, text.len() as u64);
         self.buffer.extend_from_slice(text.as_bytes());
     }
 
     #[inline]
     fn message(&mut self, tag: u32, body: impl FnOnce(&mut Self) -> Written) -> Written {
         let size = self.sizes.next().copied().unwrap_or_default();
-        encode_key(tag, WireType::LengthDelimited, self.buffer);
-        encode_varint(u64::from(size), self.buffer);
+        self.head(tag, WireType::LengthDelimited, u64::from(size));
         body(self)
     }
 }
