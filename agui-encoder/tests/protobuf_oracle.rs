@@ -1,6 +1,7 @@
 //! The codec beside an implementation by another hand.
 
 #![cfg(feature = "protobuf")]
+#![expect(clippy::unwrap_used, reason = "a test that fails says so")]
 
 #[path = "../../agui-core/tests/common/mod.rs"]
 mod common;
