@@ -5,6 +5,8 @@ use std::io;
 use agui_core::{Event, EventType};
 use bytes::BytesMut;
 
+#[cfg(feature = "protobuf")]
+use crate::ProtobufEncoder;
 use crate::{Format, SseEncoder};
 
 /// Writes the events of one stream in its format.
@@ -25,6 +27,9 @@ use crate::{Format, SseEncoder};
 pub enum Encoder {
     /// Server-sent events.
     Sse(SseEncoder),
+    /// Length-prefixed protobuf.
+    #[cfg(feature = "protobuf")]
+    Protobuf(ProtobufEncoder),
     /// Cannot write events of one type, for tests of what follows.
     #[cfg(test)]
     Broken(EventType),
@@ -35,6 +40,8 @@ impl Encoder {
     pub const fn new(format: Format) -> Self {
         match format {
             Format::Sse => Self::Sse(SseEncoder::new()),
+            #[cfg(feature = "protobuf")]
+            Format::Protobuf => Self::Protobuf(ProtobufEncoder::new()),
         }
     }
 
@@ -45,9 +52,11 @@ impl Encoder {
     pub fn encode(&mut self, event: &Event, buffer: &mut BytesMut) -> Result<(), EncodeError> {
         match self {
             Self::Sse(sse) => sse.encode(event, buffer),
+            #[cfg(feature = "protobuf")]
+            Self::Protobuf(protobuf) => protobuf.encode(event, buffer),
             #[cfg(test)]
             Self::Broken(event_type) if event.event_type() == *event_type => {
-                Err(EncodeError { event_type: *event_type, source: "broken for the test".into() })
+                Err(EncodeError { event_type: Some(*event_type), source: "broken for the test".into() })
             }
             #[cfg(test)]
             Self::Broken(_) => SseEncoder::new().encode(event, buffer),
@@ -58,6 +67,8 @@ impl Encoder {
     pub const fn keep_alive(&self) -> Option<&'static [u8]> {
         match self {
             Self::Sse(_) => Some(SseEncoder::KEEP_ALIVE),
+            #[cfg(feature = "protobuf")]
+            Self::Protobuf(_) => None,
             #[cfg(test)]
             Self::Broken(_) => None,
         }
@@ -66,19 +77,27 @@ impl Encoder {
 
 /// An event that the format cannot carry. Nothing of it was written.
 #[derive(Debug, thiserror::Error)]
-#[error("an event of type {event_type} cannot be encoded")]
+#[error("an event{} cannot be encoded", .event_type.map(|known| format!(" of type {known}")).unwrap_or_default())]
 pub struct EncodeError {
-    event_type: EventType,
+    event_type: Option<EventType>,
     source: Box<dyn std::error::Error + Send + Sync>,
 }
 
 impl EncodeError {
     pub(crate) fn json(event_type: EventType, source: serde_json::Error) -> Self {
-        Self { event_type, source: source.into() }
+        Self { event_type: Some(event_type), source: source.into() }
     }
 
-    /// The type of the event.
-    pub const fn event_type(&self) -> EventType {
+    #[cfg(feature = "protobuf")]
+    pub(crate) fn wire(
+        event_type: Option<EventType>,
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
+        Self { event_type, source: Box::new(source) }
+    }
+
+    /// The type of the event; nothing for an unjudged one of a type that 1.0 does not have.
+    pub const fn event_type(&self) -> Option<EventType> {
         self.event_type
     }
 }

@@ -1,4 +1,4 @@
-//! The wire of AG-UI 1.0 for Rust: content negotiation, SSE, NDJSON and the framework-neutral HTTP endpoint.
+//! The wire of AG-UI 1.0 for Rust: content negotiation, SSE, NDJSON, protobuf and the framework-neutral HTTP endpoint.
 //!
 //! [`negotiate`] chooses the format of an answer, an [`Encoder`] writes events in it, [`Downgrade`] reshapes events for
 //! peers from before 1.0, and [`http::Endpoint`] puts a handler behind HTTP for whatever framework carries the bytes.
@@ -10,10 +10,14 @@ mod encode;
 pub mod http;
 mod ndjson;
 mod negotiate;
+#[cfg(feature = "protobuf")]
+pub mod protobuf;
 mod sse;
 
 pub use downgrade::Downgrade;
 pub use encode::{EncodeError, Encoder};
 pub use ndjson::NdjsonEncoder;
 pub use negotiate::{Format, Wildcards, negotiate, negotiate_with};
+#[cfg(feature = "protobuf")]
+pub use protobuf::ProtobufEncoder;
 pub use sse::SseEncoder;

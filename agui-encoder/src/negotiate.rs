@@ -19,6 +19,9 @@ pub enum Format {
     /// Server-sent events (`BIND-2`).
     #[default]
     Sse,
+    /// Length-prefixed protobuf (`BIND-3`).
+    #[cfg(feature = "protobuf")]
+    Protobuf,
 }
 
 impl Format {
@@ -26,6 +29,8 @@ impl Format {
     pub const fn media_type(self) -> &'static str {
         match self {
             Self::Sse => "text/event-stream",
+            #[cfg(feature = "protobuf")]
+            Self::Protobuf => crate::protobuf::MEDIA_TYPE,
         }
     }
 }
@@ -48,7 +53,7 @@ pub enum Wildcards {
 /// use agui_encoder::{Format, negotiate};
 /// use http::HeaderValue;
 ///
-/// let accept = [HeaderValue::from_static("text/html, */*;q=0.1")];
+/// let accept = [HeaderValue::from_static("text/html, text/event-stream;q=0.1")];
 /// assert_eq!(negotiate(&accept).media_type(), "text/event-stream");
 /// assert_eq!(negotiate([]), Format::Sse);
 /// ```
@@ -69,7 +74,10 @@ struct MediaType {
 }
 
 /// The binary formats of this build, the preferred one first.
-const BINARY_FORMATS: &[(Format, MediaType)] = &[];
+const BINARY_FORMATS: &[(Format, MediaType)] = &[
+    #[cfg(feature = "protobuf")]
+    (Format::Protobuf, MediaType { kind: "application", subtype: "vnd.ag-ui.event+proto" }),
+];
 
 /// The first of the formats that is admitted.
 fn choose<'a, F: Copy>(

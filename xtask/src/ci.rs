@@ -15,7 +15,7 @@ use std::{
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use crate::{Verdict, conformance, interop, rules, schema, tidy, workspace_root};
+use crate::{Verdict, conformance, interop, proto, rules, schema, tidy, workspace_root};
 
 /// The command's options.
 #[derive(clap::Args)]
@@ -129,6 +129,7 @@ fn steps(has_nextest: bool) -> Vec<Step> {
         Step::cargo("tests, default features", &format!("{runner} {ALONE} {keep_going}")),
         Step::cargo("doctests", "test --doc --workspace --all-features"),
         Step::task("schema --check", schema::check_committed),
+        Step::task("proto --check", proto::check_committed),
         Step::task("conformance", conformance::run_default),
         Step::cargo_with("rustdoc, default features", &format!("doc {ALONE} --no-deps"), DENY),
         Step::cargo_with("rustdoc, all features", "doc --workspace --no-deps --all-features", DENY),

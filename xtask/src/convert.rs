@@ -2,7 +2,9 @@
 //!
 //! Nothing is judged: what the reader accepts goes out, JSON or not, and JSON text goes out as it stands. Only line
 //! breaks between tokens become spaces, since a frame gets one line. What the other wire would read as something else
-//! is an error that names the frame; the frames before it have been written then.
+//! is an error that names the frame; the frames before it have been written then. The binary wire has trees and not
+//! text: what goes there is read first, and what comes from there is written as compact JSON. What is lost on it in any
+//! case (empty optional lists, unknown members, digits beyond a double) is lost here without a word.
 
 use std::{
     borrow::Cow,
@@ -10,8 +12,10 @@ use std::{
     ops::ControlFlow,
 };
 
-use agui_encoder::decode::FrameRef;
+use agui_encoder::{decode::FrameRef, protobuf::encode_raw};
 use anyhow::{Context, bail};
+use bytes::{BufMut, BytesMut};
+use serde_json::{Map, Value};
 
 use crate::{
     Verdict,
@@ -44,12 +48,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Verdict> {
 }
 
 /// Writes the frames of a recording in the order they come; frames are counted from 1 in errors.
-fn convert(source: impl Read, from: Wire, to: Wire, output: &mut impl Write) -> anyhow::Result<()> {
+pub(crate) fn convert(
+    source: impl Read,
+    from: Wire,
+    to: Wire,
+    output: &mut impl Write,
+) -> anyhow::Result<()> {
+    let mut carried = BytesMut::new();
     let ending = frames::read(source, from, |frame| {
         let number = frame.index() + 1;
-        let written = line(frame)
+        let written = carry(frame, to, &mut carried)
             .with_context(|| format!("frame {number} cannot be carried"))
-            .and_then(|line| write(&line, to, output).context("cannot write the output"));
+            .and_then(|()| output.write_all(&carried).context("cannot write the output"));
         match written {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
@@ -66,14 +76,42 @@ fn convert(source: impl Read, from: Wire, to: Wire, output: &mut impl Write) -> 
     }
 }
 
-fn write(line: &[u8], to: Wire, output: &mut impl Write) -> io::Result<()> {
-    let (before, after): (&[u8], &[u8]) = match to {
-        Wire::Sse => (b"data: ", b"\n\n"),
-        Wire::Ndjson => (b"", b"\n"),
-    };
-    output.write_all(before)?;
-    output.write_all(line)?;
-    output.write_all(after)
+/// Puts a frame as the other wire has it into the buffer, whatever was there before.
+fn carry(frame: FrameRef<'_>, to: Wire, carried: &mut BytesMut) -> anyhow::Result<()> {
+    carried.clear();
+    match to {
+        Wire::Sse => text(frame, b"data: ", b"\n\n", carried),
+        Wire::Ndjson => text(frame, b"", b"\n", carried),
+        Wire::Protobuf if frame.is_binary() => {
+            carried.put_u32(u32::try_from(frame.text().len()).context("it is too long")?);
+            carried.put_slice(frame.text());
+            Ok(())
+        }
+        Wire::Protobuf => Ok(encode_raw(&frames::tree(frame)?, carried)?),
+    }
+}
+
+fn text(frame: FrameRef<'_>, before: &[u8], after: &[u8], carried: &mut BytesMut) -> anyhow::Result<()> {
+    carried.put_slice(before);
+    if frame.is_binary() {
+        serde_json::to_writer((&mut *carried).writer(), &type_first(frames::tree(frame)?))?;
+    } else {
+        carried.put_slice(&line(frame)?);
+    }
+    carried.put_slice(after);
+    Ok(())
+}
+
+/// The event as producers write it: readers look for the type at the front.
+fn type_first(mut event: Value) -> Value {
+    if let Value::Object(members) = &mut event
+        && let Some(event_type) = members.remove("type")
+    {
+        let mut ordered = Map::from_iter([("type".to_owned(), event_type)]);
+        ordered.append(members);
+        return Value::Object(ordered);
+    }
+    event
 }
 
 /// A frame's text as one line that every wire reads as the same text.
@@ -112,11 +150,10 @@ fn line(frame: FrameRef<'_>) -> anyhow::Result<Cow<'_, [u8]>> {
 mod tests {
     use agui_core::Event;
     use agui_encoder::SseEncoder;
-    use bytes::BytesMut;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::samples;
+    use crate::{carried::carried, samples};
 
     fn converted(body: impl AsRef<[u8]>, from: Wire, to: Wire) -> Result<String, String> {
         let mut output = Vec::new();
@@ -146,6 +183,74 @@ mod tests {
                     prop_assert_eq!(converted(back, from, to).unwrap(), there);
                 }
             }
+        }
+    }
+
+    /// The bytes of a wire, which for text is checked to be text elsewhere.
+    fn bytes(body: impl AsRef<[u8]>, from: Wire, to: Wire) -> Result<Vec<u8>, String> {
+        let mut output = Vec::new();
+        convert(body.as_ref(), from, to, &mut output).map(|()| output).map_err(|error| format!("{error:#}"))
+    }
+
+    proptest! {
+        #[test]
+        fn what_the_encoder_writes_comes_off_the_binary_wire_as_that_wire_has_it(
+            events in prop::collection::vec(samples::event(), 0..8),
+        ) {
+            let binary = bytes(encoded(&events), Wire::Sse, Wire::Protobuf).unwrap();
+            let lines = converted(&binary, Wire::Protobuf, Wire::Ndjson).unwrap();
+            let back: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let sent: Vec<_> = events.iter().map(|event| carried(serde_json::to_value(event).unwrap())).collect();
+            prop_assert_eq!(back, sent);
+            // What has gone over it once loses nothing more.
+            let again = bytes(&lines, Wire::Ndjson, Wire::Protobuf).unwrap();
+            prop_assert_eq!(converted(again, Wire::Protobuf, Wire::Ndjson).unwrap(), lines);
+            prop_assert_eq!(bytes(&binary, Wire::Protobuf, Wire::Protobuf).unwrap(), binary);
+        }
+
+        #[test]
+        fn any_bytes_are_read_as_binary_frames_or_refused(body in prop::collection::vec(any::<u8>(), 0..200)) {
+            if let Ok(there) = bytes(&body, Wire::Protobuf, Wire::Ndjson) {
+                bytes(there, Wire::Ndjson, Wire::Protobuf).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn events_go_to_the_binary_wire_and_back() {
+        let line = r#"{"type":"TEXT_MESSAGE_END","messageId":"a"}"#;
+        let frame = b"\0\0\0\x09\x1a\x07\x0a\x02\x08\x02\x12\x01a";
+        assert_eq!(bytes(format!("data: {line}\n\n"), Wire::Sse, Wire::Protobuf).unwrap(), frame);
+        assert_eq!(converted(frame, Wire::Protobuf, Wire::Ndjson), Ok(format!("{line}\n")));
+        assert_eq!(converted(frame, Wire::Protobuf, Wire::Sse), Ok(format!("data: {line}\n\n")));
+        // A null in an optional member says nothing, and what has no field is left out.
+        let more = r#"{"type":"TEXT_MESSAGE_END","messageId":"a","timestamp":null,"mood":1}"#;
+        assert_eq!(bytes(more, Wire::Ndjson, Wire::Protobuf).unwrap(), frame);
+    }
+
+    #[test]
+    fn what_the_binary_wire_cannot_carry_is_an_error_that_names_the_frame() {
+        let good = r#"{"type":"STEP_STARTED","stepName":"s"}"#;
+        for bad in ["[DONE]", "5", r#"{"type":"NEW"}"#, r#"{"type":"STEP_STARTED","stepName":7}"#, "{}"] {
+            let error = bytes(format!("{good}\n{bad}\n"), Wire::Ndjson, Wire::Protobuf).unwrap_err();
+            assert!(error.starts_with("frame 2 cannot be carried: "), "{error}");
+        }
+        let deep =
+            format!(r#"{{"type":"CUSTOM","name":"n","value":{}{}}}"#, "[".repeat(200), "]".repeat(200));
+        assert!(bytes(deep, Wire::Ndjson, Wire::Protobuf).is_err());
+    }
+
+    #[test]
+    fn a_binary_frame_without_a_name_in_json_is_an_error_that_names_it() {
+        // An event of a later protocol, then nothing at all, then a length that is not there.
+        for (body, start) in [
+            (&b"\0\0\0\x03\x82\x02\0"[..], "frame 1 cannot be carried: "),
+            (b"\0\0\0\0", "frame 1 cannot be carried: "),
+            (b"\0\0\0\x09\x1a", "frame 1 is broken off (LIFE-11)"),
+            (b"\xff\0\0\0", "frame 1 cannot be read: "),
+        ] {
+            let error = bytes(body, Wire::Protobuf, Wire::Ndjson).unwrap_err();
+            assert!(error.starts_with(start), "{error}");
         }
     }
 

@@ -9,9 +9,14 @@ use std::{
     ops::ControlFlow,
 };
 
-use agui_encoder::decode::{DecodeError, Decoder, End, FrameRef, NdjsonDecoder, SseDecoder, Truncation};
-use anyhow::Context;
+use agui_core::json::{self, Utf8};
+use agui_encoder::decode::{
+    DecodeError, Decoder, End, FrameRef, NdjsonDecoder, ProtobufDecoder, SseDecoder, Truncation,
+};
+use agui_encoder::protobuf::{Decoded, decode_tree};
+use anyhow::{Context, bail};
 use bytes::Bytes;
+use serde_json::Value;
 
 /// The most that is read at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -23,6 +28,8 @@ pub(crate) enum Wire {
     Sse,
     /// One frame per line.
     Ndjson,
+    /// Length-prefixed protobuf.
+    Protobuf,
 }
 
 impl Wire {
@@ -32,6 +39,7 @@ impl Wire {
         match ending.to_ascii_lowercase().as_str() {
             "sse" => Some(Self::Sse),
             "ndjson" | "jsonl" => Some(Self::Ndjson),
+            "pb" | "protobuf" | "binpb" => Some(Self::Protobuf),
             _ => None,
         }
     }
@@ -40,6 +48,7 @@ impl Wire {
         match self {
             Self::Sse => Decoder::Sse(SseDecoder::new()),
             Self::Ndjson => Decoder::Ndjson(NdjsonDecoder::new()),
+            Self::Protobuf => Decoder::Protobuf(ProtobufDecoder::new()),
         }
     }
 }
@@ -109,6 +118,25 @@ pub(crate) fn read<B>(
     }
 }
 
+/// What a frame says, as a tree, read as a consumer reads it and judged by nobody.
+///
+/// # Errors
+/// It is no JSON, or no event of the binary wire, or one that JSON has no name for.
+pub(crate) fn tree(frame: FrameRef<'_>) -> anyhow::Result<Value> {
+    if frame.is_binary() {
+        return match decode_tree(frame.text())? {
+            Decoded::Tree { tree, warnings, .. } if warnings.is_empty() => Ok(tree),
+            decoded => {
+                let reasons: Vec<_> =
+                    decoded.warnings().iter().map(|warning| warning.message().to_owned()).collect();
+                bail!("it has something that JSON has no name for: {}", reasons.join("; "))
+            }
+        };
+    }
+    let utf8 = if frame.lossy() { Utf8::Lossy } else { Utf8::Strict };
+    Ok(json::read(frame.text(), utf8, &mut Vec::new())?)
+}
+
 /// A body that arrives that many bytes at a time.
 #[derive(Debug)]
 pub(crate) struct Sliced<'a> {
@@ -174,6 +202,9 @@ mod tests {
     fn the_wire_follows_the_ending() {
         assert_eq!(Wire::of_name("a/run.SSE"), Some(Wire::Sse));
         assert_eq!(Wire::of_name("run.v2.jsonl"), Some(Wire::Ndjson));
+        for name in ["run.pb", "run.protobuf", "run.BINPB"] {
+            assert_eq!(Wire::of_name(name), Some(Wire::Protobuf));
+        }
         assert_eq!(Wire::of_name("run.json"), None);
         assert_eq!(Wire::of_name("-"), None);
     }

@@ -5,11 +5,13 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints")]
 
+mod carried;
 mod ci;
 mod conformance;
 mod convert;
 mod frames;
 mod interop;
+mod proto;
 mod replay;
 mod report;
 mod rules;
@@ -35,6 +37,8 @@ struct CommandLine {
 enum Command {
     /// Write the JSON Schema generated from the Rust types, or check it.
     Schema(schema::Args),
+    /// Write the Rust types generated from the protobuf schema, or check them.
+    Proto(proto::Args),
     /// Judge the frames of a file by the AG-UI 1.0 schema, and their order by the protocol.
     Validate(validate::Args),
     /// Run a recorded stream through the consumer and print what came of it.
@@ -56,6 +60,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match CommandLine::parse().command {
         Command::Schema(args) => schema::run(&args),
+        Command::Proto(args) => proto::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Convert(args) => convert::run(&args),

@@ -25,8 +25,8 @@ use crate::{
 /// The command's options.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How the frames are laid out. Without it the file's ending decides (.sse, .ndjson, .jsonl), and without a known
-    /// ending it is sse.
+    /// How the frames are laid out. Without it the file's ending decides (.sse, .ndjson, .jsonl, .pb, .protobuf,
+    /// .binpb), and without a known ending it is sse.
     #[arg(long, value_enum)]
     format: Option<Wire>,
     /// The run input that the stream answers, a JSON file: what an application passes, not yet cleaned.
@@ -129,8 +129,9 @@ fn scanned(file: &str, format: Wire, ids: &mut Ids) -> anyhow::Result<File> {
 fn scan(stream: impl Read, format: Wire, ids: &mut Ids) -> io::Result<()> {
     let finder = memmem::Finder::new("RUN_STARTED");
     frames::read(stream, format, |frame| {
-        if finder.find(frame.text()).is_some()
-            && let Ok(frame) = serde_json::from_str(&String::from_utf8_lossy(frame.text()))
+        // The binary wire spells no type out.
+        if (frame.is_binary() || finder.find(frame.text()).is_some())
+            && let Ok(frame) = frames::tree(frame)
         {
             ids.note(&frame);
         }

@@ -3,4 +3,4 @@
 #[path = "../../agui-core/tests/common/mod.rs"]
 mod common;
 
-pub(crate) use common::event;
+pub(crate) use common::{event, event_of};

@@ -23,8 +23,8 @@ pub(crate) struct Args {
     /// The definition of the schema that every frame has to satisfy, by its name there.
     #[arg(long, default_value_t = Definition::EVENT, value_name = "NAME")]
     definition: Definition,
-    /// How the frames are laid out. Without it the file's ending decides (.sse, .ndjson, .jsonl, .json), and without
-    /// a known ending it is sse for events and json for any other definition.
+    /// How the frames are laid out. Without it the file's ending decides (.sse, .ndjson, .jsonl, .pb, .protobuf,
+    /// .binpb, .json), and without a known ending it is sse for events and json for any other definition.
     #[arg(long, value_enum)]
     format: Option<Layout>,
     /// Judge each event by itself, not the order in which they come.
@@ -41,6 +41,8 @@ enum Layout {
     Sse,
     /// One frame per line.
     Ndjson,
+    /// Length-prefixed protobuf.
+    Protobuf,
     /// One JSON document. Where events are expected, a list is taken for a list of frames.
     Json,
 }
@@ -53,6 +55,7 @@ impl Layout {
         Wire::of_name(name).map(|wire| match wire {
             Wire::Sse => Self::Sse,
             Wire::Ndjson => Self::Ndjson,
+            Wire::Protobuf => Self::Protobuf,
         })
     }
 }
@@ -99,6 +102,7 @@ impl<'p> Judge<'p> {
         let wire = match layout {
             Layout::Sse => Wire::Sse,
             Layout::Ndjson => Wire::Ndjson,
+            Layout::Protobuf => Wire::Protobuf,
             Layout::Json => {
                 let mut text = Vec::new();
                 source.read_to_end(&mut text)?;
@@ -125,6 +129,20 @@ impl<'p> Judge<'p> {
     }
 
     fn frame(&mut self, frame: FrameRef<'_>) {
+        if frame.is_binary() {
+            match frames::tree(frame) {
+                Ok(tree) => self.judge(&tree, frame),
+                Err(error) => {
+                    self.frames += 1;
+                    // What a consumer drops and goes on from is a violation of the shape all the same.
+                    if self.order.as_mut().is_some_and(|order| order.feed(frame, &mut |_| {}).is_err()) {
+                        self.order = None;
+                    }
+                    self.complain(&format!("/: {error}"));
+                }
+            }
+            return;
+        }
         if !frame.lossy() && std::str::from_utf8(frame.text()).is_err() {
             self.frames += 1;
             self.order = None;
@@ -190,6 +208,7 @@ impl<'p> Judge<'p> {
 
 #[cfg(test)]
 mod tests {
+    use agui_encoder::protobuf::encode_raw;
     use clap::Parser;
 
     use super::*;
@@ -231,6 +250,13 @@ mod tests {
         assert_eq!(judged(events.join("\n"), Definition::EVENT, Layout::Ndjson, true), whole);
         let list = format!("[{}]", events.join(","));
         assert_eq!(judged(list, Definition::EVENT, Layout::Json, true), whole);
+        // Not everything can be said on the binary wire.
+        let mut body = bytes::BytesMut::new();
+        let encoded =
+            events.iter().try_for_each(|event| encode_raw(&serde_json::from_str(event).unwrap(), &mut body));
+        if encoded.is_ok() {
+            assert_eq!(judged(&body, Definition::EVENT, Layout::Protobuf, true), whole);
+        }
         lines
     }
 
@@ -301,6 +327,18 @@ mod tests {
     }
 
     #[test]
+    fn a_binary_frame_that_is_no_event_is_a_violation_and_so_is_an_event_of_a_later_protocol() {
+        // Nothing at all; an event in a field that 1.0 does not have; the end of a step.
+        let body = b"\0\0\0\0\0\0\0\x03\x82\x02\0\0\0\0\x0a\x82\x01\x07\x0a\x02\x08\x0f\x12\x01s";
+        let (frames, lines) = judged(body, Definition::EVENT, Layout::Protobuf, true);
+        assert_eq!((frames, lines.len()), (3, 2), "{lines:?}");
+        assert!(lines[0].starts_with("frame 1: /: ") && lines[0].ends_with("(BIND-8)"), "{lines:?}");
+        assert!(lines[1].starts_with("frame 2: /: "), "{lines:?}");
+        let (_, lines) = judged(&body[..9], Definition::EVENT, Layout::Protobuf, true);
+        assert_eq!(lines[1], "frame 2: the file breaks off inside it (LIFE-11)");
+    }
+
+    #[test]
     fn an_unknown_definition_is_refused_on_the_command_line() {
         assert!(Line::try_parse_from(["validate", "--definition", "Evnt", "-"]).is_err());
         let line =
@@ -309,5 +347,6 @@ mod tests {
         assert_eq!(line.args.format, Some(Layout::Ndjson));
         assert_eq!(Layout::of_name("run.JSON"), Some(Layout::Json));
         assert_eq!(Layout::of_name("run.jsonl"), Some(Layout::Ndjson));
+        assert_eq!(Layout::of_name("run.pb"), Some(Layout::Protobuf));
     }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::Event;
 use crate::json::Utf8;
+use crate::{Event, Warning};
 
 /// The material of one event as a wire gives it.
 ///
@@ -17,7 +17,44 @@ pub enum Frame<'a> {
     /// A tree, from a wire that has no JSON text.
     Tree(Value),
     /// An event that its wire could read without a tree, and that the schema accepts as it is.
-    Event(Box<Event>),
+    Event(Event),
+    /// A tree of which the wire left something out, and what it has to say about that.
+    #[non_exhaustive]
+    Noted {
+        /// What is left; nothing if the wire dropped the frame whole.
+        tree: Option<Value>,
+        /// One for everything that was left out.
+        warnings: Vec<Warning>,
+    },
+    /// Material that is no event of its wire. Fatal.
+    #[non_exhaustive]
+    Unreadable {
+        /// The rule by which it is fatal.
+        rule: &'static str,
+        /// What is wrong, in one clause.
+        message: String,
+    },
+}
+
+impl Frame<'_> {
+    /// A tree of which its wire left something out, or a frame that it dropped whole.
+    pub const fn noted(tree: Option<Value>, warnings: Vec<Warning>) -> Self {
+        Self::Noted { tree, warnings }
+    }
+
+    /// Material that is no event of its wire, with the rule by which that is fatal.
+    ///
+    /// # Examples
+    /// ```
+    /// use agui_core::consumer::{Frame, Pipeline};
+    ///
+    /// let frame = Frame::unreadable("BIND-8", "the bytes do not decode");
+    /// let error = Pipeline::new().feed(frame, &mut |_| ()).unwrap_err();
+    /// assert_eq!(error.rule(), "BIND-8");
+    /// ```
+    pub fn unreadable(rule: &'static str, message: impl Into<String>) -> Self {
+        Self::Unreadable { rule, message: message.into() }
+    }
 }
 
 impl<'a> From<&'a [u8]> for Frame<'a> {
@@ -40,6 +77,6 @@ impl From<Value> for Frame<'_> {
 
 impl From<Event> for Frame<'_> {
     fn from(event: Event) -> Self {
-        Self::Event(Box::new(event))
+        Self::Event(event)
     }
 }

@@ -155,7 +155,7 @@ impl Pipeline {
         deliver: &mut impl FnMut(Event),
     ) -> Result<(), StreamError> {
         let raw = match frame {
-            Frame::Event(event) if self.middleware.is_empty() => return self.verify(*event, index, deliver),
+            Frame::Event(event) if self.middleware.is_empty() => return self.verify(event, index, deliver),
             Frame::Event(event) => match serde_json::to_value(event) {
                 Ok(raw) => raw,
                 Err(error) => return Err(StreamError::wire(index, "PROC-6", error.to_string())),
@@ -170,6 +170,14 @@ impl Pipeline {
                     .map_err(|error| StreamError::event(index, error.into()))?
             }
             Frame::Tree(raw) => raw,
+            Frame::Noted { tree, warnings } => {
+                self.warnings.extend(warnings);
+                match tree {
+                    Some(raw) => raw,
+                    None => return Ok(()),
+                }
+            }
+            Frame::Unreadable { rule, message } => return Err(StreamError::wire(index, rule, message)),
         };
         for raw in self.translate(raw, index)? {
             let event = enforce::event(raw, &mut self.warnings)

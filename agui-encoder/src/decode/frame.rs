@@ -6,6 +6,18 @@ use std::fmt;
 use agui_core::json::Utf8;
 use bytes::Bytes;
 
+/// What the bytes of a frame are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wire {
+    /// JSON text, in which bytes that are not UTF-8 are an error.
+    Json,
+    /// JSON text, in which bytes that are not UTF-8 stand for U+FFFD.
+    LossyJson,
+    /// One protobuf message.
+    #[cfg(feature = "protobuf")]
+    Protobuf,
+}
+
 /// The raw material of one event, as it came from the wire and judged by nobody (`PROC-6`).
 ///
 /// A frame that lies whole in one chunk shares that chunk's memory and keeps it alive; one that had to be put together
@@ -29,7 +41,7 @@ pub struct Frame {
     text: Bytes,
     index: u64,
     offset: u64,
-    lossy: bool,
+    wire: Wire,
 }
 
 impl Frame {
@@ -38,10 +50,17 @@ impl Frame {
     /// `index` counts the frames of a stream from 0. The offset is 0, and bytes that are not UTF-8 make the text
     /// unreadable.
     pub fn new(text: impl Into<Bytes>, index: u64) -> Self {
-        Self { text: text.into(), index, offset: 0, lossy: false }
+        Self { text: text.into(), index, offset: 0, wire: Wire::Json }
     }
 
-    /// What should be one JSON text: never empty, but neither known to be JSON nor to be UTF-8.
+    /// A frame of the binary wire that no decoder of this module made: the payload, without a header.
+    #[cfg(feature = "protobuf")]
+    pub fn binary(payload: impl Into<Bytes>, index: u64) -> Self {
+        Self { text: payload.into(), index, offset: 0, wire: Wire::Protobuf }
+    }
+
+    /// What should be one JSON text: never empty, but neither known to be JSON nor to be UTF-8. Of a
+    /// [binary](Self::is_binary) frame, the payload.
     pub const fn text(&self) -> &Bytes {
         &self.text
     }
@@ -72,12 +91,17 @@ impl Frame {
     /// Nobody has looked for such bytes. A strict JSON reader meets them in the strings it builds anyway, and only when
     /// it does is a second, lossy reading needed.
     pub const fn lossy(&self) -> bool {
-        self.lossy
+        matches!(self.wire, Wire::LossyJson)
+    }
+
+    /// Whether this is a payload of the binary wire rather than JSON text.
+    pub const fn is_binary(&self) -> bool {
+        self.wire.is_binary()
     }
 
     /// The frame, borrowed.
     pub fn as_frame_ref(&self) -> FrameRef<'_> {
-        FrameRef { text: &self.text, index: self.index, offset: self.offset, lossy: self.lossy }
+        FrameRef { text: &self.text, index: self.index, offset: self.offset, wire: self.wire }
     }
 }
 
@@ -94,7 +118,7 @@ pub struct FrameRef<'a> {
     text: &'a [u8],
     index: u64,
     offset: u64,
-    lossy: bool,
+    wire: Wire,
 }
 
 impl<'a> FrameRef<'a> {
@@ -115,7 +139,18 @@ impl<'a> FrameRef<'a> {
 
     /// Whether bytes that are not UTF-8 stand for U+FFFD; as [`Frame::lossy`].
     pub const fn lossy(&self) -> bool {
-        self.lossy
+        matches!(self.wire, Wire::LossyJson)
+    }
+
+    /// Whether this is a payload of the binary wire; as [`Frame::is_binary`].
+    pub const fn is_binary(&self) -> bool {
+        self.wire.is_binary()
+    }
+}
+
+impl Wire {
+    const fn is_binary(self) -> bool {
+        !matches!(self, Self::Json | Self::LossyJson)
     }
 }
 
@@ -126,7 +161,7 @@ impl From<FrameRef<'_>> for Frame {
             text: Bytes::copy_from_slice(frame.text),
             index: frame.index,
             offset: frame.offset,
-            lossy: frame.lossy,
+            wire: frame.wire,
         }
     }
 }
@@ -136,16 +171,16 @@ impl From<FrameRef<'_>> for Frame {
 pub(super) struct Place {
     pub(super) index: u64,
     pub(super) offset: u64,
-    pub(super) lossy: bool,
+    pub(super) wire: Wire,
 }
 
 impl Place {
     pub(super) const fn own(self, text: Bytes) -> Frame {
-        Frame { text, index: self.index, offset: self.offset, lossy: self.lossy }
+        Frame { text, index: self.index, offset: self.offset, wire: self.wire }
     }
 
     pub(super) const fn lend(self, text: &[u8]) -> FrameRef<'_> {
-        FrameRef { text, index: self.index, offset: self.offset, lossy: self.lossy }
+        FrameRef { text, index: self.index, offset: self.offset, wire: self.wire }
     }
 }
 
@@ -246,20 +281,26 @@ impl DecodeError {
     }
 }
 
-/// For the consumer's pipeline, which judges what is in the frame.
+/// For the consumer's pipeline, which judges what is in the frame. A binary frame is decoded here; one that does not
+/// decode becomes [`Unreadable`](agui_core::consumer::Frame::Unreadable).
 impl<'a> From<&'a Frame> for agui_core::consumer::Frame<'a> {
     fn from(frame: &'a Frame) -> Self {
-        Self::Json(frame.text(), utf8(frame.lossy()))
+        frame.as_frame_ref().into()
     }
 }
 
-/// For the consumer's pipeline, which judges what is in the frame.
+/// As from a [`Frame`].
 impl<'a> From<FrameRef<'a>> for agui_core::consumer::Frame<'a> {
+    #[inline]
     fn from(frame: FrameRef<'a>) -> Self {
-        Self::Json(frame.text(), utf8(frame.lossy()))
+        match frame.wire {
+            Wire::Json => Self::Json(frame.text, Utf8::Strict),
+            Wire::LossyJson => Self::Json(frame.text, Utf8::Lossy),
+            #[cfg(feature = "protobuf")]
+            Wire::Protobuf => match crate::protobuf::decode(frame.text) {
+                Ok(decoded) => decoded.into(),
+                Err(error) => Self::unreadable(error.rule(), error.to_string()),
+            },
+        }
     }
-}
-
-const fn utf8(lossy: bool) -> Utf8 {
-    if lossy { Utf8::Lossy } else { Utf8::Strict }
 }

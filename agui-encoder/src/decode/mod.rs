@@ -1,7 +1,7 @@
 //! The reader's first step: bytes become frames (`PROC-1`), however the transport cuts them.
 //!
-//! [`SseDecoder`] and [`NdjsonDecoder`] are synchronous and know no input or output: push chunks, take frames.
-//! [`Decoder`] is either of them, chosen by a content type, and [`Frames`] puts one on an asynchronous body. What comes
+//! [`SseDecoder`], [`NdjsonDecoder`] and, with the feature `protobuf`, `ProtobufDecoder` are synchronous and know no
+//! input or output: push chunks, take frames. [`Decoder`] is any of them, chosen by a content type, and [`Frames`] puts one on an asynchronous body. What comes
 //! out is a [`Frame`]: the text of one event with its place in the body, judged by nobody (`PROC-6`). Whether it is
 //! JSON, and an event, is what the next stage finds out.
 //!
@@ -11,11 +11,15 @@
 mod frame;
 mod input;
 mod ndjson;
+#[cfg(feature = "protobuf")]
+mod protobuf;
 mod sse;
 mod stream;
 
 pub use frame::{DecodeError, End, Frame, FrameRef, Truncation};
 pub use ndjson::NdjsonDecoder;
+#[cfg(feature = "protobuf")]
+pub use protobuf::ProtobufDecoder;
 pub use sse::SseDecoder;
 pub use stream::{FrameError, Frames};
 
@@ -44,6 +48,9 @@ pub enum Decoder {
     Sse(SseDecoder),
     /// Newline-delimited JSON.
     Ndjson(NdjsonDecoder),
+    /// Length-prefixed protobuf.
+    #[cfg(feature = "protobuf")]
+    Protobuf(ProtobufDecoder),
 }
 
 impl Decoder {
@@ -62,8 +69,19 @@ impl Decoder {
         } else if NDJSON.iter().any(|name| essence.eq_ignore_ascii_case(name)) {
             Some(Self::Ndjson(NdjsonDecoder::new()))
         } else {
-            None
+            Self::for_binary(essence)
         }
+    }
+
+    #[cfg(feature = "protobuf")]
+    fn for_binary(essence: &str) -> Option<Self> {
+        let matches = essence.eq_ignore_ascii_case(crate::protobuf::MEDIA_TYPE);
+        matches.then(|| Self::Protobuf(ProtobufDecoder::new()))
+    }
+
+    #[cfg(not(feature = "protobuf"))]
+    const fn for_binary(_: &str) -> Option<Self> {
+        None
     }
 
     /// Sets the most bytes that a frame may have.
@@ -72,6 +90,8 @@ impl Decoder {
         match self {
             Self::Sse(decoder) => Self::Sse(decoder.with_max_frame_bytes(max_frame_bytes)),
             Self::Ndjson(decoder) => Self::Ndjson(decoder.with_max_frame_bytes(max_frame_bytes)),
+            #[cfg(feature = "protobuf")]
+            Self::Protobuf(decoder) => Self::Protobuf(decoder.with_max_frame_bytes(max_frame_bytes)),
         }
     }
 
@@ -80,6 +100,8 @@ impl Decoder {
         match self {
             Self::Sse(decoder) => decoder.push(chunk),
             Self::Ndjson(decoder) => decoder.push(chunk),
+            #[cfg(feature = "protobuf")]
+            Self::Protobuf(decoder) => decoder.push(chunk),
         }
     }
 
@@ -91,6 +113,8 @@ impl Decoder {
         match self {
             Self::Sse(decoder) => decoder.next_frame(),
             Self::Ndjson(decoder) => decoder.next_frame(),
+            #[cfg(feature = "protobuf")]
+            Self::Protobuf(decoder) => decoder.next_frame(),
         }
     }
 
@@ -102,6 +126,8 @@ impl Decoder {
         match self {
             Self::Sse(decoder) => decoder.next_frame_ref(),
             Self::Ndjson(decoder) => decoder.next_frame_ref(),
+            #[cfg(feature = "protobuf")]
+            Self::Protobuf(decoder) => decoder.next_frame_ref(),
         }
     }
 
@@ -113,6 +139,8 @@ impl Decoder {
         match self {
             Self::Sse(decoder) => decoder.finish(),
             Self::Ndjson(decoder) => decoder.finish(),
+            #[cfg(feature = "protobuf")]
+            Self::Protobuf(decoder) => decoder.finish(),
         }
     }
 }

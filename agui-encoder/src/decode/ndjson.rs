@@ -9,7 +9,7 @@
 use bytes::Bytes;
 use memchr::memchr;
 
-use super::frame::{DecodeError, End, Frame, FrameRef, Place, Truncation};
+use super::frame::{DecodeError, End, Frame, FrameRef, Place, Truncation, Wire};
 use super::input::{Held, Input, Text, TooLarge};
 use super::{BOM, DEFAULT_MAX_FRAME_BYTES, is_whole_json};
 
@@ -190,7 +190,7 @@ impl NdjsonDecoder {
     }
 
     const fn place(&self) -> Place {
-        Place { index: self.count, offset: self.line_offset, lossy: false }
+        Place { index: self.count, offset: self.line_offset, wire: Wire::Json }
     }
 }
 

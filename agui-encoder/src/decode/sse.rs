@@ -12,7 +12,7 @@
 use bytes::Bytes;
 use memchr::memchr2;
 
-use super::frame::{DecodeError, End, Frame, FrameRef, Place, Truncation};
+use super::frame::{DecodeError, End, Frame, FrameRef, Place, Truncation, Wire};
 use super::input::{Held, Input, Text, TooLarge};
 use super::{BOM, DEFAULT_MAX_FRAME_BYTES, is_whole_json};
 
@@ -352,7 +352,7 @@ impl SseDecoder {
     }
 
     const fn place(&self) -> Place {
-        Place { index: self.count, offset: self.text_offset, lossy: true }
+        Place { index: self.count, offset: self.text_offset, wire: Wire::LossyJson }
     }
 }
 

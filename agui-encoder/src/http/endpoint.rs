@@ -16,7 +16,7 @@ use super::pending::Accepted;
 use super::registry::Registry;
 use super::settings::Settings;
 use super::{Body, OnDisconnect, Pending, Refusal, RefusalCode, RequestHead, RunInfo};
-use crate::{Wildcards, negotiate_with};
+use crate::{Format, Wildcards, negotiate_with};
 
 /// A handler behind HTTP. Cheap to clone; clones share their runs' limits and shutdown.
 ///
@@ -151,7 +151,7 @@ impl Endpoint {
         self.settings(|settings| settings.max_body_bytes = bytes)
     }
 
-    /// Sets after how much silence a comment goes out on SSE; 15 s by default. Zero and `None` turn it off.
+    /// Sets after how much silence a comment goes out on SSE; 15 s by default. The binary wire has none. Zero and `None` turn it off.
     pub fn with_keep_alive(self, interval: impl Into<Option<Duration>>) -> Self {
         // Longer than any run; a clock cannot be asked for just any time.
         const MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -163,6 +163,21 @@ impl Endpoint {
     /// Sets what wildcards in `Accept` admit.
     pub fn with_wildcards(self, wildcards: Wildcards) -> Self {
         self.settings(|settings| settings.wildcards = wildcards)
+    }
+
+    /// Sets whether the binary wire answers where `Accept` admits it; it does by default. Without the feature
+    /// `protobuf` the answer is SSE in any case.
+    ///
+    /// # Examples
+    /// ```
+    /// use agui_core::{Run, RunEnd};
+    /// use agui_encoder::http::Endpoint;
+    ///
+    /// let endpoint = Endpoint::new(|_: Run| async { Ok(RunEnd::success()) }).with_protobuf(false);
+    /// # let _ = endpoint;
+    /// ```
+    pub fn with_protobuf(self, protobuf: bool) -> Self {
+        self.settings(|settings| settings.protobuf = protobuf)
     }
 
     /// Asks every caller for this bearer token. It is compared in constant time, and an empty one admits nobody.
@@ -315,7 +330,11 @@ impl Endpoint {
         if !is_json(head.headers()) {
             return Err(Refusal::new(RefusalCode::UnsupportedMediaType));
         }
-        let format = negotiate_with(head.headers().get_all(ACCEPT), settings.wildcards);
+        let format = if settings.protobuf {
+            negotiate_with(head.headers().get_all(ACCEPT), settings.wildcards)
+        } else {
+            Format::Sse
+        };
         let accepted = Accepted { endpoint: Arc::clone(&self.inner), agent, format, extensions };
         Ok(Pending::new(accepted, head))
     }

@@ -22,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) max_body_bytes: usize,
     pub(crate) keep_alive: Option<Duration>,
     pub(crate) wildcards: Wildcards,
+    /// Whether binary formats of this build answer as well.
+    pub(crate) protobuf: bool,
     pub(crate) gate: Gate,
     pub(crate) admit: Option<Admit>,
     pub(crate) generate_ids: bool,
@@ -48,6 +50,7 @@ impl Default for Settings {
             max_body_bytes: 8 * 1024 * 1024,
             keep_alive: Some(Duration::from_secs(15)),
             wildcards: Wildcards::default(),
+            protobuf: true,
             gate: Gate::default(),
             admit: None,
             generate_ids: false,
@@ -72,6 +75,7 @@ impl fmt::Debug for Settings {
             .field("max_body_bytes", &self.max_body_bytes)
             .field("keep_alive", &self.keep_alive)
             .field("wildcards", &self.wildcards)
+            .field("protobuf", &self.protobuf)
             .field("gate", &self.gate)
             .field("admit", &self.admit.is_some())
             .field("generate_ids", &self.generate_ids)

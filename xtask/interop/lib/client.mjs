@@ -25,7 +25,8 @@ export const listenToConsole = () => {
 export const consoleOutput = () => spoken.splice(0);
 
 /**
- * An agent of the given client for one case. `agent.sent` is the run input as it left the process.
+ * An agent of the given client for one case. `agent.sent` is the run input as it left the process, `agent.contentTypes`
+ * what the answers were. Both clients can read the binary wire and neither asks for it: `accept` asks in their name.
  */
 export const agentFor = (HttpAgent, { agent: name, input }, options = {}) => {
   const agent = new HttpAgent({
@@ -34,11 +35,15 @@ export const agentFor = (HttpAgent, { agent: name, input }, options = {}) => {
     threadId: THREAD,
     initialMessages: input.messages,
     initialState: input.state,
-    fetch: (url, init) => {
+    fetch: async (url, init) => {
       agent.sent = JSON.parse(init.body);
-      return fetch(url, init);
+      const headers = options.accept === undefined ? init.headers : { ...init.headers, Accept: options.accept };
+      const response = await fetch(url, { ...init, headers });
+      agent.contentTypes.push(response.headers.get("content-type"));
+      return response;
     },
   });
+  agent.contentTypes = [];
   return agent;
 };
 

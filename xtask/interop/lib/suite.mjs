@@ -8,12 +8,13 @@ import { agentFor, expectedFinish, listenToConsole, run } from "./client.mjs";
 
 const is = (type) => (event) => event.type === type;
 
-const check = async (HttpAgent, speaks, row) => {
+const check = async (HttpAgent, speaks, row, { accept, sees = (event) => event }) => {
   const older = speaks === "0.0.59";
   const expected = instance(row);
-  const agent = agentFor(HttpAgent, expected);
+  const agent = agentFor(HttpAgent, expected, { accept });
   const told = await run(agent, expected.input);
 
+  if (accept !== undefined) assert.deepEqual(agent.contentTypes, [accept], "what the server answered in");
   assert.equal(agent.sent.protocolVersion, older ? undefined : "1.0", "what the client declares");
 
   if (!expected.wellFormed) {
@@ -30,7 +31,7 @@ const check = async (HttpAgent, speaks, row) => {
 
   const delivered = older
     ? expected.delivered.map((events) => events.map(forOlderReader).map(asParsedBy0059))
-    : expected.delivered;
+    : expected.delivered.map((events) => events.map(sees));
   matchesEvents(told.events, delivered, agent.sent);
 
   const holds = older ? expected.older : expected;
@@ -53,10 +54,14 @@ const check = async (HttpAgent, speaks, row) => {
   assert.deepEqual(agent.pendingInterrupts, last.outcome?.interrupts ?? []);
 };
 
-/** Registers the whole table for this client. */
-export const stepTable = (HttpAgent, speaks) => {
-  describe(`the step table, through @ag-ui/client ${speaks}`, () => {
+/**
+ * Registers the whole table for this client. With `accept` it asks for that wire and has to be answered in it; `sees`
+ * is then what that wire makes of an event.
+ */
+export const stepTable = (HttpAgent, speaks, options = {}) => {
+  const wire = options.accept === undefined ? "" : `, ${options.accept}`;
+  describe(`the step table, through @ag-ui/client ${speaks}${wire}`, () => {
     listenToConsole();
-    for (const row of cases) test(row.name, { timeout: 10000 }, () => check(HttpAgent, speaks, row));
+    for (const row of cases) test(row.name, { timeout: 10000 }, () => check(HttpAgent, speaks, row, options));
   });
 };

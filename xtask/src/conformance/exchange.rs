@@ -24,6 +24,9 @@ pub(super) enum Feeding {
     /// As a body of server-sent events, that many bytes at a time.
     #[cfg(test)]
     Sse { slice: usize },
+    /// As a body of the binary wire, that many bytes at a time.
+    #[cfg(test)]
+    Protobuf { slice: usize },
 }
 
 /// Runs a case and reports on its last exchange, in the form of `replay`'s report.
@@ -105,6 +108,15 @@ fn feed(reader: &mut Reader<'_>, stream: &[Value], feeding: Feeding) -> anyhow::
         let body = frames.concat();
         let body = Sliced::new(body.as_bytes(), slice);
         return Ok(frames::read(body, Wire::Sse, |frame| reader.feed(frame))?);
+    }
+    #[cfg(test)]
+    if let Feeding::Protobuf { slice } = feeding {
+        let mut body = bytes::BytesMut::new();
+        for event in stream {
+            agui_encoder::protobuf::encode_raw(event, &mut body)?;
+        }
+        let body = Sliced::new(&body, slice);
+        return Ok(frames::read(body, Wire::Protobuf, |frame| reader.feed(frame))?);
     }
     for event in stream {
         let flow = match feeding {

@@ -1,11 +1,13 @@
 //! `cargo xtask interop`: published clients against the demo server, over a real socket.
 //!
 //! Starts the demo server of a binding, runs the suites of `xtask/interop` against it, and judges every frame they
-//! captured by the vendored schema. What is installed comes by name and exact version from the registries of npm and Python, into
+//! captured by the vendored schema. Random events that the reference's encoder writes are read back and written again.
+//! What is installed comes by name and exact version from the registries of npm and Python, into
 //! `xtask/interop/node_modules` and a virtual environment in the target folder, and only when it is not there yet. All
 //! suites run even if one fails. Nothing here knows the protocol: the expectations live in `xtask/interop/cases`.
 
 mod demo;
+mod generated;
 mod tools;
 
 use std::{
@@ -107,6 +109,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Verdict> {
     let mut models = Command::new(python);
     models.arg("python/test_frames.py").env("AGUI_CAPTURE_DIR", &captures).current_dir(&suites);
     note("a frame before the Python models", passes(&mut models)?);
+
+    println!("==> random events on the binary wire");
+    let (count, differences) = generated::compare(&suites, &target.join("interop/generated"))?;
+    for difference in &differences {
+        println!("{difference}");
+    }
+    println!("{count} events, {} differences", differences.len());
+    note("an event on the binary wire", differences.is_empty());
 
     println!("==> captured frames, by the vendored schema");
     let report = judge(&captures)?;

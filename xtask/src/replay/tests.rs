@@ -2,13 +2,16 @@
 
 use std::fmt::Write as _;
 
-use agui_core::consumer::Pipeline;
+use agui_core::{EventType, consumer::Pipeline};
+use agui_encoder::protobuf::encode_raw;
+use bytes::BytesMut;
 use clap::Parser;
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 use crate::{
+    carried::carried,
     frames::{Ending, Sliced},
     samples,
 };
@@ -31,6 +34,85 @@ fn sse(events: &[&str]) -> String {
         write!(body, "data: {event}\n\n").unwrap();
         body
     })
+}
+
+fn protobuf(events: &[Value]) -> BytesMut {
+    let mut body = BytesMut::new();
+    for event in events {
+        encode_raw(event, &mut body).unwrap();
+    }
+    body
+}
+
+/// Events that may stand anywhere in a run.
+fn anywhere() -> impl Strategy<Value = Value> {
+    let types = [
+        EventType::StateSnapshot,
+        EventType::MessagesSnapshot,
+        EventType::ActivitySnapshot,
+        EventType::Raw,
+        EventType::Custom,
+        EventType::TextMessageStart,
+        EventType::ToolCallResult,
+    ];
+    prop::sample::select(types.to_vec()).prop_flat_map(samples::event_of).prop_map(|event| {
+        let mut event = serde_json::to_value(event).unwrap();
+        // Of subagents that never began.
+        event.as_object_mut().unwrap().remove("subagentRunId");
+        event
+    })
+}
+
+/// A run of a few events, ended in each of the ways there are; the terminal event may also be missing.
+fn stream() -> impl Strategy<Value = Vec<Value>> {
+    let ends = [EventType::RunFinished, EventType::RunError, EventType::TextMessageEnd];
+    let end = prop::sample::select(ends.to_vec()).prop_flat_map(samples::event_of);
+    let any = samples::event().prop_map(|event| serde_json::to_value(event).unwrap());
+    let inside = prop::collection::vec(prop_oneof![9 => anywhere(), 1 => any], 0..6);
+    (samples::event_of(EventType::RunStarted), inside, end).prop_map(|(start, inside, end)| {
+        let start = serde_json::to_value(start).unwrap();
+        let mut end = serde_json::to_value(end).unwrap();
+        if end["type"] == "RUN_FINISHED" {
+            end["threadId"] = start["threadId"].clone();
+            end["runId"] = start["runId"].clone();
+        }
+        [vec![start], inside, vec![end]].concat()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn both_wires_of_one_run_are_reported_alike(stream in stream()) {
+        // What the binary wire loses has no say in the verdict, so that the text wire may lose it too.
+        let text: Vec<_> = stream.iter().cloned().map(|event| carried(event).to_string()).collect();
+        let text = sse(&text.iter().map(String::as_str).collect::<Vec<_>>());
+        prop_assert_eq!(report(protobuf(&stream), Wire::Protobuf), report(text, Wire::Sse));
+    }
+}
+
+#[test]
+fn the_identifiers_of_a_binary_recording_are_found_in_it() {
+    let events = [STARTED, FINISHED].map(|event| serde_json::from_str(event).unwrap());
+    let found = report(protobuf(&events), Wire::Protobuf);
+    assert_eq!(found["outcome"], "completed");
+    assert_eq!((&found["request"]["threadId"], &found["request"]["runId"]), (&json!("t"), &json!("r")));
+}
+
+#[test]
+fn a_binary_recording_that_breaks_off_or_is_no_event_is_told_apart() {
+    let events = [STARTED, FINISHED].map(|event| serde_json::from_str(event).unwrap());
+    let mut body = protobuf(&events);
+    let whole = body.len();
+    body.truncate(whole - 1);
+    let found = report(&body, Wire::Protobuf);
+    assert_eq!((&found["outcome"], &found["truncated"]), (&json!("completed"), &json!(true)));
+
+    let mut body = protobuf(&events[..1]);
+    body.extend_from_slice(b"\0\0\0\0");
+    let found = report(body, Wire::Protobuf);
+    assert_eq!((&found["outcome"], &found["error"]["rule"]), (&json!("failed"), &json!("BIND-8")));
 }
 
 const STARTED: &str = r#"{"type":"RUN_STARTED","threadId":"t","runId":"r","protocolVersion":"1.0"}"#;

@@ -26,7 +26,7 @@ const ADAPTERS: [&str; 3] = ["agui-axum", "agui-actix", "agui-warp"];
 /// Folders that hold nothing of ours.
 const SKIPPED: [&str; 6] = ["target", "node_modules", "__pycache__", ".venv", ".git", "dist"];
 /// Vendored files that have to be recorded.
-const VENDORED: [&str; 1] = ["schema/ag-ui-1.0.schema.json"];
+const VENDORED: [&str; 2] = ["schema/ag-ui-1.0.schema.json", "agui-encoder/proto/agui.proto"];
 
 /// One breach of a rule.
 #[derive(Debug, PartialEq)]
@@ -78,7 +78,7 @@ pub(crate) fn run() -> anyhow::Result<Verdict> {
         }
     }
     findings.extend(ADAPTERS.iter().filter_map(|adapter| adapter_budget(adapter, &files)));
-    findings.extend(vendored(&files));
+    findings.extend(vendored(&VENDORED, &files));
     if !files.iter().any(|(path, _)| path == "CHANGELOG.md") {
         findings.push(Finding::of_file("CHANGELOG.md", "is missing"));
     }
@@ -179,7 +179,7 @@ fn adapter_budget(adapter: &str, files: &[(String, Vec<u8>)]) -> Option<Finding>
 }
 
 /// Every sum that a `SHA256SUMS` file records is the sum of the file beside it, and no vendored file goes unrecorded.
-fn vendored(files: &[(String, Vec<u8>)]) -> Vec<Finding> {
+fn vendored(expected: &[&str], files: &[(String, Vec<u8>)]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut recorded = Vec::new();
     for (path, bytes) in files {
@@ -205,7 +205,7 @@ fn vendored(files: &[(String, Vec<u8>)]) -> Vec<Finding> {
         }
     }
     findings.extend(
-        VENDORED
+        expected
             .iter()
             .filter(|file| !recorded.iter().any(|known| known == *file))
             .map(|file| Finding::of_file(file, "is vendored, and no SHA256SUMS records it")),
@@ -283,20 +283,23 @@ mod tests {
 
     #[test]
     fn vendored_files_are_held_to_their_sums() {
-        let [file] = VENDORED;
+        let file = "schema/ag-ui-1.0.schema.json";
         let sums = |sum: &str| {
             ("schema/SHA256SUMS".to_owned(), format!("{sum}  ag-ui-1.0.schema.json\n").into_bytes())
         };
         let content = (file.to_owned(), b"abc".to_vec());
         let right = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(vendored(&[sums(right), content.clone()]), []);
+        assert_eq!(vendored(&[file], &[sums(right), content.clone()]), []);
         assert_eq!(
-            messages(vendored(&[sums(&right.replace('b', "c")), content.clone()])),
+            messages(vendored(&[file], &[sums(&right.replace('b', "c")), content.clone()])),
             [format!("{file}: is not the file that schema/SHA256SUMS records")]
         );
-        assert_eq!(messages(vendored(&[sums(right)])), [format!("schema/SHA256SUMS:1: {file} is missing")]);
         assert_eq!(
-            messages(vendored(&[content])),
+            messages(vendored(&[file], &[sums(right)])),
+            [format!("schema/SHA256SUMS:1: {file} is missing")]
+        );
+        assert_eq!(
+            messages(vendored(&[file], &[content])),
             [format!("{file}: is vendored, and no SHA256SUMS records it")]
         );
     }
