@@ -66,7 +66,6 @@ pub(super) const EXEMPT: &[(&str, &str)] = &[
         "for the consumer, about what it offers in `Accept`; nothing in the workspace sends a request",
     ),
     ("BIND-7", "permissions, and a duty of whoever sends the request"),
-    ("BIND-8", "about binary frames; nothing in the workspace reads them"),
     ("CAP-4", "names what not to expect; the libraries act on no declaration"),
     ("SEC-5", "a duty of applications and their user interfaces"),
 ];
