@@ -49,6 +49,7 @@
 //! | [`producer`] | writing a run: [`Run`] and its handles, [`RunHandler`], [`RunWriter`] without async, [`launch`](producer::launch) |
 //! | [`consumer`] | reading a run: the pipeline from frames to verified events, the fold into messages and state, the next input |
 //! | [`projection`] | an application's own frames as events, and back |
+//! | [`store`] | recorded runs: what a thread replays, who follows it live, how it is stopped |
 //! | [`sequence`] | the state machine that says of each event whether it may stand there |
 //! | [`chunk`] | the short spelling of messages and calls, and what it stands for |
 //! | [`enforce`] | received material: what is stripped with a [`Warning`], what is an error (`PROC-2` to `PROC-5`) |
@@ -62,8 +63,8 @@
 //!
 //! # Features
 //!
-//! `preserve_order` keeps the order of keys in open objects, `schemars` gives every protocol type a `JsonSchema`. Both
-//! are off by default.
+//! `preserve_order` keeps the order of keys in open objects, `schemars` gives every protocol type a `JsonSchema`,
+//! `store-contract` brings the tests that every [run store](store::RunStore) passes. All are off by default.
 
 #[macro_use]
 mod shape;
@@ -90,6 +91,7 @@ mod role;
 #[cfg(feature = "schemars")]
 pub mod schema;
 pub mod sequence;
+pub mod store;
 mod tool;
 mod usage;
 mod version;

@@ -245,6 +245,12 @@ impl RunControl {
         self.shared.read(|writer| writer.is_over())
     }
 
+    /// Whether an event was written [without being judged](Run::emit_unchecked), which keeps the record of the run out
+    /// of [compaction](crate::store::compact()).
+    pub fn is_unchecked(&self) -> bool {
+        self.shared.read(|writer| writer.is_unchecked())
+    }
+
     /// How the run ended: none while it goes on.
     pub fn outcome(&self) -> Option<RunOutcome> {
         self.shared.read(|writer| {

@@ -244,6 +244,11 @@ impl<S: EventSink> RunWriter<S> {
         self.send(event, size)
     }
 
+    /// Whether an event was written [without being judged](Self::emit_unchecked).
+    pub const fn is_unchecked(&self) -> bool {
+        self.unchecked
+    }
+
     /// Adds token counts, which go out with the run's end, one entry per provider and model (`LIFE-12`).
     pub fn add_usage(&mut self, usage: TokenUsage) {
         TokenUsage::aggregate(&mut self.usage, usage);

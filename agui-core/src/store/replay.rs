@@ -1,0 +1,358 @@
+//! What a client is sent of a record: the events of `connect`, made of recorded ones.
+//!
+//! A client that holds nothing gets each run in order, as it was recorded, by a [`Replay`]. One that holds some of the
+//! conversation would append what is streamed again to what it has (`LIFE-8`); an [`Attachment`] gives it one run with
+//! snapshots instead. Both are told the recorded events one by one and say what to send; neither reads a store.
+//!
+//! What is recorded is not judged here, and not repaired: only a run that has no ending gets one, because a reader that
+//! verifies cannot go on to the next run without it.
+
+use serde_json::{Map, Value};
+
+use crate::chunk::ChunkExpander;
+use crate::consumer::Conversation;
+use crate::{
+    Event, Message, MessageId, MessagesSnapshotEvent, RunErrorEvent, RunId, RunStartedEvent,
+    StateSnapshotEvent, SubagentRunId, ToolCallId,
+};
+
+/// How a run ends whose producer is gone.
+pub(super) fn lost() -> Event {
+    RunErrorEvent::new("The run was lost.").with_code("producer_lost").into()
+}
+
+/// The replay for a client that holds nothing.
+///
+/// `RUN_STARTED` carries the input without state and forwarded properties, which are not for every reader of the thread.
+/// An input that does not continue the conversation is restated by a `MESSAGES_SNAPSHOT`. The state of the first input is
+/// a `STATE_SNAPSHOT`, and so is that of a later one whose run patches another state than the one replayed so far.
+///
+/// # Examples
+/// ```
+/// use agui_core::store::replay::Replay;
+/// use agui_core::{Event, RunAgentInput, RunFinishedEvent, RunStartedEvent};
+/// use serde_json::json;
+///
+/// let input = RunAgentInput::new("t", "r", []).with_state(json!({"step": 1}));
+/// let mut replay = Replay::new();
+/// let mut sent = Vec::new();
+/// replay.feed(&Event::from(RunStartedEvent::new("t", "r").with_input(Box::new(input))), &mut sent);
+/// replay.feed(&Event::from(RunFinishedEvent::new("t", "r")), &mut sent);
+/// replay.finish(&mut sent);
+/// let types: Vec<_> = sent.iter().map(|event| event.event_type().as_str()).collect();
+/// assert_eq!(types, ["RUN_STARTED", "STATE_SNAPSHOT", "RUN_FINISHED"]);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Replay {
+    conversation: Conversation,
+    expander: ChunkExpander,
+    runs: u64,
+    active: bool,
+    /// What the run in progress was given as its state, as long as it has not said anything about it.
+    baseline: Option<Value>,
+    /// Whether anything has ever been said about the state.
+    has_state: bool,
+}
+
+impl Replay {
+    /// A replay before its first event.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes a recorded event, and adds what to send of it.
+    pub fn feed(&mut self, event: &Event, out: &mut Vec<Event>) {
+        match event {
+            Event::RunStarted(started) => {
+                self.finish(out);
+                self.start(started, out);
+                return;
+            }
+            Event::RunFinished(_) | Event::RunError(_) => self.active = false,
+            Event::StateSnapshot(_) => {
+                self.baseline = None;
+                self.has_state = true;
+            }
+            Event::StateDelta(_) => {
+                let baseline = self.baseline.take().filter(|baseline| baseline != self.conversation.state());
+                if let Some(baseline) = baseline {
+                    self.say(StateSnapshotEvent::new(baseline).into(), out);
+                }
+                self.has_state = true;
+            }
+            _ => {}
+        }
+        self.say(event.clone(), out);
+    }
+
+    /// Ends a run that has no ending. Called behind the last event of a record; a live run ends by itself.
+    pub fn finish(&mut self, out: &mut Vec<Event>) {
+        if std::mem::take(&mut self.active) {
+            self.say(lost(), out);
+        }
+    }
+
+    /// Whether a run has started and not ended.
+    pub const fn is_active(&self) -> bool {
+        self.active
+    }
+
+    /// What a reader of the replay holds by now.
+    pub const fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    fn start(&mut self, started: &RunStartedEvent, out: &mut Vec<Event>) {
+        self.active = true;
+        self.runs += 1;
+        let mut started = started.clone();
+        self.baseline = started.input.as_mut().map(|input| {
+            input.forwarded_props = None;
+            input.tools.get_or_insert_default();
+            input.context.get_or_insert_default();
+            input.state.take().unwrap_or_else(|| Value::Object(Map::new()))
+        });
+        let departs = started.input.as_ref().map(|input| &input.messages);
+        let departs = departs.filter(|messages| !continues(&self.conversation, messages)).cloned();
+        self.say(Event::from(started), out);
+        if let Some(messages) = departs {
+            if !in_order(&self.conversation, &messages) {
+                // A snapshot leaves known messages where they are, so they have to go first.
+                self.say(MessagesSnapshotEvent::new([]).into(), out);
+            }
+            self.say(MessagesSnapshotEvent::new(messages).into(), out);
+        }
+        if self.runs == 1 && self.baseline.as_ref().is_some_and(|state| *state != *self.conversation.state())
+        {
+            let state = self.baseline.take().unwrap_or_default();
+            self.has_state = true;
+            self.say(StateSnapshotEvent::new(state).into(), out);
+        }
+    }
+
+    /// Sends an event and folds it.
+    fn say(&mut self, event: Event, out: &mut Vec<Event>) {
+        let conversation = &mut self.conversation;
+        // What there is to warn about was told when the run was recorded. A chunk that does not expand, which only
+        // unjudged events can be, says nothing to the fold.
+        let mut warnings = Vec::new();
+        let _ = self.expander.expand(event.clone(), |event| {
+            conversation.apply_owned(event, &mut warnings);
+        });
+        out.push(event);
+    }
+}
+
+/// Whether an input's messages are those held, with others behind them. Activities are never in an input (`STATE-9`), and
+/// reasoning is not in everybody's.
+fn continues(held: &Conversation, messages: &[Message]) -> bool {
+    let mut wanted = messages.iter().peekable();
+    for message in held.messages() {
+        if wanted.peek() == Some(&message) {
+            wanted.next();
+        } else if !matches!(message, Message::Activity(_) | Message::Reasoning(_)) {
+            return false;
+        }
+    }
+    wanted.all(|message| held.message(message.id()).is_none())
+}
+
+/// Whether the messages stand in the conversation in this order.
+fn in_order(held: &Conversation, messages: &[Message]) -> bool {
+    let mut wanted = messages.iter().map(Message::id).peekable();
+    for message in held.messages() {
+        wanted.next_if(|id| *id == message.id());
+    }
+    wanted.peek().is_none()
+}
+
+/// A run with everything before it as snapshots behind its `RUN_STARTED`, in place of the runs that are dropped. `None` if
+/// it does not begin with one.
+///
+/// A [`Replay`] of the result leads to the messages and the state that a replay of everything leads to.
+pub fn restate<'e>(
+    dropped: impl IntoIterator<Item = &'e Event>,
+    kept: impl IntoIterator<Item = &'e Event>,
+) -> Option<Vec<Event>> {
+    let mut replay = Replay::new();
+    let mut out = Vec::new();
+    for event in dropped {
+        replay.feed(event, &mut out);
+        out.clear();
+    }
+    let mut kept = kept.into_iter();
+    let Event::RunStarted(started) = kept.next()? else { return None };
+    replay.feed(&Event::RunStarted(started.clone()), &mut out);
+    let state = replay.conversation.state().clone();
+    out.clear();
+    let mut started = started.clone();
+    if let Some(input) = &mut started.input {
+        // All of them are in the snapshot. The state that a later patch needs is told before the patch.
+        input.messages.clear();
+        input.state = None;
+    }
+    out.push(Event::RunStarted(started));
+    out.push(MessagesSnapshotEvent::new(replay.conversation.to_messages()).into());
+    out.push(StateSnapshotEvent::new(state).into());
+    for event in kept {
+        replay.feed(event, &mut out);
+    }
+    Some(out)
+}
+
+/// The stream for a client that holds some of the conversation: one run, with what came before it as snapshots.
+///
+/// It is told the record first. When the follower has caught up, or the record is at its end,
+/// [`open`](Self::open) gives what to send; what comes after goes through [`live`](Self::live).
+///
+/// # Examples
+/// ```
+/// use agui_core::store::replay::Attachment;
+/// use agui_core::{Event, RunStartedEvent, TextMessageContentEvent, TextMessageStartEvent};
+///
+/// let mut attachment = Attachment::new();
+/// attachment.record(&Event::from(RunStartedEvent::new("t", "r")));
+/// attachment.record(&Event::from(TextMessageStartEvent::new("m")));
+/// attachment.record(&Event::from(TextMessageContentEvent::new("m", "Hel")));
+/// let types: Vec<_> = attachment.open().iter().map(|event| event.event_type().as_str()).collect();
+/// assert_eq!(types, ["RUN_STARTED", "MESSAGES_SNAPSHOT", "STATE_SNAPSHOT", "TEXT_MESSAGE_START"]);
+///
+/// let mut sent = Vec::new();
+/// attachment.live(Event::from(TextMessageContentEvent::new("m", "lo")), &mut sent);
+/// assert_eq!(sent.len(), 1);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Attachment {
+    replay: Replay,
+    expander: ChunkExpander,
+    /// The last run's beginning and ending.
+    started: Option<Box<RunStartedEvent>>,
+    ended: Option<Event>,
+    /// The announcements of this run's subagents and their ends, as they came.
+    subagents: Vec<Event>,
+    /// What this run has open, in the order opened, with the event that opened it.
+    open: Vec<(Item, Event)>,
+    scratch: Vec<Event>,
+}
+
+/// What is open, by what closes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Item {
+    Text(MessageId),
+    Call(ToolCallId),
+    Span(MessageId),
+    Reasoning(MessageId),
+    Step(String, Option<SubagentRunId>),
+}
+
+impl Attachment {
+    /// An attachment that has not been told anything.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes an event of the record.
+    pub fn record(&mut self, event: &Event) {
+        let mut expanded = std::mem::take(&mut self.scratch);
+        // What does not expand was never judged and has nothing to add.
+        let _ = self.expander.expand(event.clone(), |event| expanded.push(event));
+        for event in expanded.drain(..) {
+            self.track(&event);
+            self.replay.feed(&event, &mut Vec::new());
+        }
+        self.scratch = expanded;
+    }
+
+    /// The run that the record ends with; absent if there is none.
+    pub fn run_id(&self) -> Option<&RunId> {
+        self.started.as_ref().map(|started| &started.run_id)
+    }
+
+    /// Whether that run goes on.
+    pub const fn is_active(&self) -> bool {
+        self.replay.is_active()
+    }
+
+    /// What to send of the record: a run in progress as far as it is, or the last run with its ending. Nothing if no run
+    /// is recorded.
+    pub fn open(&self) -> Vec<Event> {
+        let Some(started) = &self.started else { return Vec::new() };
+        // All messages are in the snapshot, in their order, which an echoed input could only disturb.
+        let mut started = started.clone();
+        started.input = None;
+        let conversation = self.replay.conversation();
+        let mut out =
+            vec![Event::RunStarted(started), MessagesSnapshotEvent::new(conversation.to_messages()).into()];
+        if self.is_active() {
+            // The run's patches are for what it was given, whatever the thread has come to.
+            let state = self.replay.baseline.as_ref().unwrap_or_else(|| conversation.state());
+            out.push(StateSnapshotEvent::new(state.clone()).into());
+            out.extend(self.subagents.iter().cloned());
+            out.extend(self.open.iter().map(|(_, opener)| bare(opener.clone())));
+        } else {
+            if self.replay.has_state {
+                out.push(StateSnapshotEvent::new(conversation.state().clone()).into());
+            }
+            out.push(self.ended.clone().unwrap_or_else(lost));
+        }
+        out
+    }
+
+    /// Takes an event that came after [`open`](Self::open), and adds what to send of it: chunks in the form that goes on
+    /// from what was sent.
+    pub fn live(&mut self, event: Event, out: &mut Vec<Event>) {
+        if self.expander.expand(event.clone(), |event| out.push(event)).is_err() {
+            // Never judged; the reader is to see it as it is.
+            out.push(event);
+        }
+    }
+
+    fn track(&mut self, event: &Event) {
+        match event {
+            Event::RunStarted(started) => {
+                self.started = Some(started.clone());
+                self.ended = None;
+                self.subagents.clear();
+                self.open.clear();
+            }
+            Event::RunFinished(_) | Event::RunError(_) => self.ended = Some(event.clone()),
+            Event::SubagentStarted(_) | Event::SubagentFinished(_) | Event::SubagentError(_) => {
+                self.subagents.push(event.clone());
+            }
+            Event::TextMessageStart(start) => self.opened(Item::Text(start.message_id.clone()), event),
+            Event::TextMessageEnd(end) => self.closed(&Item::Text(end.message_id.clone())),
+            Event::ToolCallStart(start) => self.opened(Item::Call(start.tool_call_id.clone()), event),
+            Event::ToolCallEnd(end) => self.closed(&Item::Call(end.tool_call_id.clone())),
+            Event::ReasoningStart(start) => self.opened(Item::Span(start.message_id.clone()), event),
+            Event::ReasoningEnd(end) => self.closed(&Item::Span(end.message_id.clone())),
+            Event::ReasoningMessageStart(start) => {
+                self.opened(Item::Reasoning(start.message_id.clone()), event);
+            }
+            Event::ReasoningMessageEnd(end) => self.closed(&Item::Reasoning(end.message_id.clone())),
+            Event::StepStarted(start) => {
+                self.opened(Item::Step(start.step_name.clone(), start.subagent_run_id.clone()), event);
+            }
+            Event::StepFinished(end) => {
+                self.closed(&Item::Step(end.step_name.clone(), end.subagent_run_id.clone()));
+            }
+            _ => {}
+        }
+    }
+
+    fn opened(&mut self, item: Item, opener: &Event) {
+        self.open.push((item, opener.clone()));
+    }
+
+    fn closed(&mut self, item: &Item) {
+        if let Some(at) = self.open.iter().rposition(|(open, _)| open == item) {
+            self.open.remove(at);
+        }
+    }
+}
+
+/// An opener without what the item in the snapshot has by now: merging its metadata again would bring old values back
+/// (`META-1`).
+fn bare(mut opener: Event) -> Event {
+    opener.set_metadata(None);
+    opener
+}

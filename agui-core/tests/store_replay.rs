@@ -1,0 +1,199 @@
+//! What a client that re-attaches is sent of a record.
+
+#![expect(clippy::unwrap_used, reason = "helpers fail their test")]
+
+use agui_core::store::replay::{Attachment, Replay};
+use agui_core::{AssistantMessage, Event, Message, ReasoningMessage, RunAgentInput, UserMessage};
+use serde_json::{Value, json};
+
+fn event(value: Value) -> Event {
+    serde_json::from_value(value).unwrap()
+}
+
+fn question(id: &str) -> Message {
+    UserMessage::new(id, "?").into()
+}
+
+fn answer(id: &str) -> Message {
+    AssistantMessage::new(id).with_content("!").into()
+}
+
+fn started(input: RunAgentInput) -> Event {
+    let run = agui_core::RunStartedEvent::new("t", input.run_id.clone());
+    run.with_input(Box::new(input)).into()
+}
+
+fn finished(run: &str) -> Event {
+    event(json!({"type": "RUN_FINISHED", "threadId": "t", "runId": run}))
+}
+
+fn text(id: &str) -> Vec<Event> {
+    vec![
+        event(json!({"type": "TEXT_MESSAGE_START", "messageId": id})),
+        event(json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": id, "delta": "!"})),
+        event(json!({"type": "TEXT_MESSAGE_END", "messageId": id})),
+    ]
+}
+
+/// A run that answers with one message.
+fn run(id: &str, messages: Vec<Message>, reply: &str) -> Vec<Event> {
+    [vec![started(RunAgentInput::new("t", id, messages))], text(reply), vec![finished(id)]].concat()
+}
+
+fn replay(events: &[Event]) -> (Vec<Event>, Replay) {
+    let (mut replay, mut sent) = (Replay::new(), Vec::new());
+    for event in events {
+        replay.feed(event, &mut sent);
+    }
+    replay.finish(&mut sent);
+    (sent, replay)
+}
+
+fn types(events: &[Event]) -> Vec<&'static str> {
+    events.iter().map(|event| event.event_type().as_str()).collect()
+}
+
+fn ids(messages: &[Message]) -> Vec<&str> {
+    messages.iter().map(|message| message.id().as_str()).collect()
+}
+
+#[test]
+fn runs_that_continue_each_other_are_sent_as_recorded() {
+    let one = run("r1", vec![question("q1")], "a1");
+    let two = run("r2", vec![question("q1"), answer("a1"), question("q2")], "a2");
+    let events = [one, two].concat();
+    let (sent, replay) = replay(&events);
+    assert_eq!(types(&sent), types(&events));
+    assert_eq!(ids(&replay.conversation().to_messages()), ["q1", "a1", "q2", "a2"]);
+}
+
+#[test]
+fn an_input_shows_no_state_and_no_forwarded_properties_and_always_has_its_lists() {
+    let input = RunAgentInput::new("t", "r", [question("q")])
+        .with_state(json!({"secret": 1}))
+        .with_forwarded_props(json!({"token": "x"}));
+    let (sent, _) = replay(&[started(input), finished("r")]);
+    let input = &json!(sent[0])["input"];
+    assert_eq!(
+        *input,
+        json!({
+            "threadId": "t", "runId": "r", "messages": [json!(question("q"))], "tools": [], "context": []
+        })
+    );
+    assert_eq!(sent[1], event(json!({"type": "STATE_SNAPSHOT", "snapshot": {"secret": 1}})));
+}
+
+#[test]
+fn an_edited_turn_is_restated_behind_its_start() {
+    let one = run("r1", vec![question("q1")], "a1");
+    let edited: Message = UserMessage::new("q1", "Something else?").into();
+    let two = run("r2", vec![edited.clone()], "a2");
+    let (sent, replay) = replay(&[one, two].concat());
+    assert_eq!(types(&sent[5..7]), ["RUN_STARTED", "MESSAGES_SNAPSHOT"]);
+    assert_eq!(replay.conversation().to_messages(), [edited, answer("a2")]);
+}
+
+#[test]
+fn messages_put_between_those_known_come_in_the_order_of_the_input() {
+    let one = run("r1", vec![question("q1")], "a1");
+    let two = run("r2", vec![question("q1"), question("new"), answer("a1")], "a2");
+    let (_, replay) = replay(&[one, two].concat());
+    assert_eq!(ids(&replay.conversation().to_messages()), ["q1", "new", "a1", "a2"]);
+}
+
+#[test]
+fn an_input_without_the_reasoning_continues_the_thread() {
+    let reasoning: Message = ReasoningMessage::new("think", "hm").into();
+    let one = run("r1", vec![question("q1"), reasoning], "a1");
+    let two = run("r2", vec![question("q1"), answer("a1"), question("q2")], "a2");
+    let (sent, _) = replay(&[one, two].concat());
+    assert!(!types(&sent).contains(&"MESSAGES_SNAPSHOT"));
+}
+
+#[test]
+fn a_patch_of_another_state_is_preceded_by_that_state() {
+    let patch = event(json!({"type": "STATE_DELTA", "delta": [{"op": "replace", "path": "/n", "value": 9}]}));
+    let input = RunAgentInput::new("t", "r2", []).with_state(json!({"n": 5, "own": true}));
+    let events = [
+        started(RunAgentInput::new("t", "r1", []).with_state(json!({"n": 1}))),
+        finished("r1"),
+        started(input),
+        patch.clone(),
+        patch,
+        finished("r2"),
+    ];
+    let (sent, replay) = replay(&events);
+    assert_eq!(types(&sent[3..6]), ["RUN_STARTED", "STATE_SNAPSHOT", "STATE_DELTA"]);
+    assert_eq!(*replay.conversation().state(), json!({"n": 9, "own": true}));
+}
+
+#[test]
+fn a_run_without_an_ending_gets_one_before_the_next() {
+    let mut one = run("r1", vec![question("q1")], "a1");
+    one.pop();
+    let two = run("r2", vec![question("q1"), answer("a1"), question("q2")], "a2");
+    let (sent, _) = replay(&[one, two].concat());
+    assert_eq!(types(&sent[4..6]), ["RUN_ERROR", "RUN_STARTED"]);
+}
+
+#[test]
+fn a_reader_of_a_thread_at_rest_gets_its_last_run_as_snapshots() {
+    let mut attachment = Attachment::new();
+    assert!(attachment.open().is_empty());
+    for event in run("r1", vec![question("q1")], "a1") {
+        attachment.record(&event);
+    }
+    let sent = attachment.open();
+    assert_eq!(types(&sent), ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]);
+    attachment.record(&started(RunAgentInput::new("t", "r2", [question("q1"), answer("a1")])));
+    attachment.record(&event(json!({"type": "STATE_SNAPSHOT", "snapshot": 7})));
+    attachment.record(&event(json!({"type": "RUN_ERROR", "message": "no"})));
+    let sent = attachment.open();
+    assert_eq!(types(&sent), ["RUN_STARTED", "MESSAGES_SNAPSHOT", "STATE_SNAPSHOT", "RUN_ERROR"]);
+    assert_eq!(json!(sent[0])["runId"], "r2");
+}
+
+#[test]
+fn a_reader_of_a_run_in_progress_gets_what_is_open_and_goes_on_with_it() {
+    let mut attachment = Attachment::new();
+    let recorded = [
+        started(RunAgentInput::new("t", "r", [question("q")])),
+        event(json!({"type": "STEP_STARTED", "stepName": "plan"})),
+        event(json!({"type": "SUBAGENT_STARTED", "subagentRunId": "s1", "name": "one"})),
+        event(json!({"type": "SUBAGENT_STARTED", "subagentRunId": "s2", "name": "two"})),
+        event(json!({"type": "SUBAGENT_FINISHED", "subagentRunId": "s1"})),
+        event(json!({"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "Hel", "metadata": {"k": 1}})),
+        event(
+            json!({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f", "subagentRunId": "s2"}),
+        ),
+        event(json!({"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "{", "subagentRunId": "s2"})),
+    ];
+    for event in &recorded {
+        attachment.record(event);
+    }
+    let sent = attachment.open();
+    assert_eq!(
+        types(&sent),
+        [
+            "RUN_STARTED",
+            "MESSAGES_SNAPSHOT",
+            "STATE_SNAPSHOT",
+            "SUBAGENT_STARTED",
+            "SUBAGENT_STARTED",
+            "SUBAGENT_FINISHED",
+            "STEP_STARTED",
+            "TEXT_MESSAGE_START",
+            "TOOL_CALL_START",
+        ]
+    );
+    let messages = &json!(sent[1])["messages"];
+    assert_eq!(messages[1]["content"], "Hel");
+    assert_eq!(messages[2]["toolCalls"][0]["function"]["arguments"], "{");
+    // What the message has by now is in the snapshot.
+    assert_eq!(json!(sent[7]), json!({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"}));
+
+    let mut live = Vec::new();
+    attachment.live(event(json!({"type": "TEXT_MESSAGE_CHUNK", "delta": "lo"})), &mut live);
+    attachment.live(event(json!({"type": "STEP_FINISHED", "stepName": "plan"})), &mut live);
+    assert_eq!(types(&live), ["TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "STEP_FINISHED"]);
+}
