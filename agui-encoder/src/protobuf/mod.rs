@@ -14,8 +14,10 @@
 //! Invariants: one nesting limit in both directions, [`agui_core::json::MAX_DEPTH`] levels of the JSON event; memory
 //! follows the bytes that are there, never a length that is announced; nothing panics.
 
+mod budget;
 mod encode;
 mod error;
+mod messages;
 mod out;
 mod raw;
 mod read;

@@ -8,17 +8,12 @@ use agui_core::warning::MAX_PER_VALUE;
 use agui_core::{EventType, JsonObject, Warning};
 use serde_json::{Map, Value};
 
+use super::budget::Budget;
 use super::error::{ProtobufError, Reason};
 use super::read::Decoded;
 use super::reader::{Content, Reader};
 use super::schema::{self, Arm, EventFields, Field, Item, Kind, Presence};
 use super::value::{merge_object, merge_value};
-
-/// What an object with members costs, in bytes of payload that should have been there for it.
-const OBJECT_COST: usize = 8;
-
-/// Objects that cost nothing: any honest frame has more bytes than that.
-const FREE_COST: usize = 256 * 1024;
 
 /// Decodes a payload.
 pub(super) fn decode(payload: &[u8]) -> Result<Decoded, ProtobufError> {
@@ -26,12 +21,7 @@ pub(super) fn decode(payload: &[u8]) -> Result<Decoded, ProtobufError> {
         let warning = Warning::new("PROC-6", "a frame with an event of a later protocol dropped");
         return Ok(Decoded::Dropped { warning });
     };
-    let mut decoding = Decoding {
-        event,
-        warnings: Vec::new(),
-        left_out: 0,
-        budget: payload.len().saturating_add(FREE_COST),
-    };
+    let mut decoding = Decoding { event, warnings: Vec::new(), left_out: 0, budget: Budget::of(payload) };
     let tree = decoding.event(&segments)?;
     Ok(Decoded::Tree { tree: tree.into(), warnings: decoding.into_warnings() })
 }
@@ -113,8 +103,7 @@ struct Decoding {
     event: &'static EventFields,
     warnings: Vec<Warning>,
     left_out: usize,
-    /// How much may still be built.
-    budget: usize,
+    budget: Budget,
 }
 
 impl Decoding {
@@ -251,8 +240,7 @@ impl Decoding {
         }
         if !members.object.is_empty() {
             let start = segments.first().map_or(0, Reader::at);
-            self.budget =
-                self.budget.checked_sub(OBJECT_COST).ok_or(ProtobufError::new(Reason::TooMany, start))?;
+            self.budget.object().ok_or(ProtobufError::new(Reason::TooMany, start))?;
         }
         Ok(members)
     }

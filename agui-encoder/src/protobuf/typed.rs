@@ -1,22 +1,24 @@
 //! The short way: payloads in which nothing is unusual become events without a tree.
 //!
 //! It never judges. Whatever is out of the ordinary (bytes that are not well-formed, a role of a later version, an
-//! event with lists in it) is left to the long way, which gives the verdict; what comes out here is what that way and
+//! input or interrupts in the event) is left to the long way, which gives the verdict; what comes out here is what that way and
 //! enforcement would make of the same bytes.
 
 use agui_core::{
     ActivityDeltaEvent, ActivitySnapshotEvent, Content, CustomEvent, Event, EventType, JsonPatchOperation,
-    JsonPointer, Metadata, RawEvent, ReasoningEncryptedValueEvent, ReasoningEncryptedValueSubtype,
-    ReasoningEndEvent, ReasoningMessageChunkEvent, ReasoningMessageContentEvent, ReasoningMessageEndEvent,
-    ReasoningMessageStartEvent, ReasoningStartEvent, RunErrorEvent, RunFinishedCancelledOutcome,
-    RunFinishedEvent, RunFinishedSuccessOutcome, RunStartedEvent, StateDeltaEvent, StateSnapshotEvent,
-    StepFinishedEvent, StepStartedEvent, SubagentErrorEvent, SubagentFinishedEvent,
-    SubagentFinishedSuccessOutcome, SubagentStartedEvent, TextMessageChunkEvent, TextMessageContentEvent,
-    TextMessageEndEvent, TextMessageRole, TextMessageStartEvent, ToolCallArgsEvent, ToolCallChunkEvent,
-    ToolCallEndEvent, ToolCallResultEvent, ToolCallStartEvent, ToolRole,
+    JsonPointer, Message, MessagesSnapshotEvent, Metadata, RawEvent, ReasoningEncryptedValueEvent,
+    ReasoningEncryptedValueSubtype, ReasoningEndEvent, ReasoningMessageChunkEvent,
+    ReasoningMessageContentEvent, ReasoningMessageEndEvent, ReasoningMessageStartEvent, ReasoningStartEvent,
+    RunErrorEvent, RunFinishedCancelledOutcome, RunFinishedEvent, RunFinishedSuccessOutcome, RunStartedEvent,
+    StateDeltaEvent, StateSnapshotEvent, StepFinishedEvent, StepStartedEvent, SubagentErrorEvent,
+    SubagentFinishedEvent, SubagentFinishedSuccessOutcome, SubagentStartedEvent, TextMessageChunkEvent,
+    TextMessageContentEvent, TextMessageEndEvent, TextMessageRole, TextMessageStartEvent, ToolCallArgsEvent,
+    ToolCallChunkEvent, ToolCallEndEvent, ToolCallResultEvent, ToolCallStartEvent, ToolRole,
 };
 use serde_json::{Map, Value};
 
+use super::budget::Budget;
+use super::messages;
 use super::reader::Reader;
 use super::schema::{self, EventFields, Item, Kind};
 use super::value::{merge_object, merge_value};
@@ -31,6 +33,7 @@ struct Fields<'a> {
     open: Option<Value>,
     flag: Option<bool>,
     operations: Vec<JsonPatchOperation>,
+    messages: Vec<Message>,
     timestamp: Option<i64>,
     raw_event: Option<Value>,
     metadata: Option<Metadata>,
@@ -44,7 +47,8 @@ pub(super) fn event(payload: &[u8]) -> Option<Event> {
         return None;
     }
     let known = schema::by_arm(arm.tag)?;
-    let mut fields = read(known, arm.message().ok()?)?;
+    let mut budget = Budget::of(payload);
+    let mut fields = read(known, arm.message().ok()?, &mut budget)?;
     let mut event = build(known.event_type, &mut fields)?;
     if let Some(timestamp) = fields.timestamp {
         event.set_timestamp(Some(timestamp));
@@ -58,7 +62,10 @@ pub(super) fn event(payload: &[u8]) -> Option<Event> {
     Some(event)
 }
 
-fn read<'a>(event: &'static EventFields, mut reader: Reader<'a>) -> Option<Fields<'a>> {
+fn read<'a>(event: &'static EventFields, mut reader: Reader<'a>, budget: &mut Budget) -> Option<Fields<'a>> {
+    // The event and its base, which the long way counts each.
+    budget.object()?;
+    budget.object()?;
     let mut fields = Fields::default();
     let mut base = None;
     while let Some(field) = reader.next().ok()? {
@@ -83,7 +90,12 @@ fn read<'a>(event: &'static EventFields, mut reader: Reader<'a>) -> Option<Field
                 }
             }
             Kind::List(Item::Of(of), _) if std::ptr::eq(of, schema::OPERATION) => {
+                budget.object()?;
                 fields.operations.push(operation(field.message().ok()?)?);
+            }
+            Kind::List(Item::Message, _) => {
+                // The event, the list, the message.
+                fields.messages.push(messages::message(field.message().ok()?, 3, budget)?);
             }
             Kind::Bool => fields.flag = Some(field.varint().ok()? != 0),
             _ => return None,
@@ -189,6 +201,9 @@ fn build(event_type: EventType, fields: &mut Fields<'_>) -> Option<Event> {
         EventType::StateDelta => {
             with!(StateDeltaEvent::new(std::mem::take(&mut f.operations)), f, subagent_run_id 3)
         }
+        EventType::MessagesSnapshot => {
+            Some(MessagesSnapshotEvent::new(std::mem::take(&mut f.messages)).into())
+        }
         EventType::ActivityDelta => {
             let patch = std::mem::take(&mut f.operations);
             with!(ActivityDeltaEvent::new(f.text(3), f.text(4), patch), f, subagent_run_id 2)
@@ -255,7 +270,7 @@ fn build(event_type: EventType, fields: &mut Fields<'_>) -> Option<Event> {
             Some(event.into())
         }
         EventType::SubagentError => with!(SubagentErrorEvent::new(f.text(2), f.text(3)), f, code 4),
-        // Messages go the long way, and so does whatever a later version adds.
+        // Whatever a later version adds goes the long way.
         _ => None,
     }
 }

@@ -87,6 +87,51 @@ fn a_few_bytes_do_not_become_many_objects() {
 }
 
 #[test]
+fn the_short_way_counts_objects_as_the_long_way_does() {
+    let message = |items: Vec<u8>, role: &[u8]| {
+        field(9, &[field(1, &[8, 8]), field(2, &[field(2, role), items].concat())].concat())
+    };
+    let text = field(8, &field(1, b""));
+    let image = field(8, &field(2, &field(1, &field(2, b""))));
+    let call = field(5, &[field(2, b"function"), field(3, b"")].concat());
+    let remove = field(2, &[8, 1]);
+    for (count, sound) in [(1_000, true), (200_000, false)] {
+        let frames = [
+            message(text.repeat(count), b"user"),
+            message(image.repeat(count), b"user"),
+            message(call.repeat(count), b"assistant"),
+            field(8, &[field(1, &[8, 7]), remove.repeat(count)].concat()),
+        ];
+        for frame in frames {
+            assert_eq!(matches!(decode(&frame), Ok(Decoded::Event(_))), sound);
+            assert_eq!(decode_both(&frame).is_ok(), sound);
+        }
+    }
+}
+
+#[test]
+fn content_in_two_forms_is_refused_and_a_member_of_another_role_goes_the_long_way() {
+    let frame = |message: &[Vec<u8>]| field(9, &[field(1, &[8, 8]), field(2, &message.concat())].concat());
+    let (user, text, part) = (field(2, b"user"), field(3, b"t"), field(8, &field(1, &field(1, b"t"))));
+    assert!(matches!(decode(&frame(&[user.clone(), part.clone()])), Ok(Decoded::Event(_))));
+    assert!(decode_both(&frame(&[user.clone(), text.clone(), part])).is_err());
+    for other in [field(5, b""), field(6, b"c"), field(7, b"e"), field(12, b"a"), field(15, b"")] {
+        let frame = frame(&[user.clone(), text.clone(), other]);
+        assert!(matches!(decode(&frame), Ok(Decoded::Tree { .. })));
+    }
+    // A function in two pieces is one.
+    let pieces = [field(3, &field(1, b"f")), field(3, &field(2, b"{}"))].concat();
+    let call = field(5, &[field(2, b"function"), pieces].concat());
+    let Decoded::Tree { tree, .. } = decode(&frame(&[field(2, b"assistant"), call])).unwrap() else {
+        panic!("no tree")
+    };
+    assert_eq!(
+        tree.pointer("/messages/0/toolCalls/0/function"),
+        Some(&json!({"name": "f", "arguments": "{}"}))
+    );
+}
+
+#[test]
 fn a_flood_of_unknown_parts_is_counted_and_not_kept() {
     let parts = [0x42, 0].repeat(10_000);
     let message = [field(1, b"u"), field(2, b"user"), parts].concat();

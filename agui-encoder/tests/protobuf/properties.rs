@@ -1,12 +1,12 @@
 //! Random valid events over the binary wire and back.
 
-use agui_core::{Event, EventType, enforce};
-use agui_encoder::protobuf::{Decoded, encode_raw};
+use agui_core::{Event, EventType, MessagesSnapshotEvent, enforce};
+use agui_encoder::protobuf::{Decoded, decode, encode_raw};
 use bytes::BytesMut;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::common::{Source, event, from_bytes};
+use crate::common::{Source, event, from_bytes, message};
 use crate::support::{decode_both, headless, normal, payload, tree_of};
 
 /// What is left of a valid event, by the list of what does not survive.
@@ -78,6 +78,20 @@ proptest! {
     #[test]
     fn an_event_comes_back_up_to_what_does_not_survive(event in event()) {
         check(&event);
+    }
+
+    #[test]
+    fn messages_of_any_role_take_the_short_way_and_come_back(
+        messages in prop::collection::vec(message(), 0..6), at in any::<prop::sample::Index>(), byte in any::<u8>(),
+    ) {
+        let event = MessagesSnapshotEvent::new(messages).into();
+        check(&event);
+        let mut bytes = payload(&event);
+        assert!(matches!(decode(&bytes), Ok(Decoded::Event(_))));
+        // The short way may not see less than the long way does.
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        let _ = decode_both(&bytes);
     }
 
     #[test]
