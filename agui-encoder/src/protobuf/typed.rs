@@ -1,7 +1,7 @@
 //! The short way: payloads in which nothing is unusual become events without a tree.
 //!
 //! It never judges. Whatever is out of the ordinary (bytes that are not well-formed, a role of a later version, an
-//! input or interrupts in the event) is left to the long way, which gives the verdict; what comes out here is what that way and
+//! outcome with interrupts) is left to the long way, which gives the verdict; what comes out here is what that way and
 //! enforcement would make of the same bytes.
 
 use agui_core::{
@@ -9,15 +9,17 @@ use agui_core::{
     JsonPointer, Message, MessagesSnapshotEvent, Metadata, RawEvent, ReasoningEncryptedValueEvent,
     ReasoningEncryptedValueSubtype, ReasoningEndEvent, ReasoningMessageChunkEvent,
     ReasoningMessageContentEvent, ReasoningMessageEndEvent, ReasoningMessageStartEvent, ReasoningStartEvent,
-    RunErrorEvent, RunFinishedCancelledOutcome, RunFinishedEvent, RunFinishedSuccessOutcome, RunStartedEvent,
-    StateDeltaEvent, StateSnapshotEvent, StepFinishedEvent, StepStartedEvent, SubagentErrorEvent,
-    SubagentFinishedEvent, SubagentFinishedSuccessOutcome, SubagentStartedEvent, TextMessageChunkEvent,
-    TextMessageContentEvent, TextMessageEndEvent, TextMessageRole, TextMessageStartEvent, ToolCallArgsEvent,
-    ToolCallChunkEvent, ToolCallEndEvent, ToolCallResultEvent, ToolCallStartEvent, ToolRole,
+    RunAgentInput, RunErrorEvent, RunFinishedCancelledOutcome, RunFinishedEvent, RunFinishedSuccessOutcome,
+    RunStartedEvent, StateDeltaEvent, StateSnapshotEvent, StepFinishedEvent, StepStartedEvent,
+    SubagentErrorEvent, SubagentFinishedEvent, SubagentFinishedSuccessOutcome, SubagentStartedEvent,
+    TextMessageChunkEvent, TextMessageContentEvent, TextMessageEndEvent, TextMessageRole,
+    TextMessageStartEvent, ToolCallArgsEvent, ToolCallChunkEvent, ToolCallEndEvent, ToolCallResultEvent,
+    ToolCallStartEvent, ToolRole,
 };
 use serde_json::{Map, Value};
 
 use super::budget::Budget;
+use super::input::run_input;
 use super::messages;
 use super::reader::Reader;
 use super::schema::{self, EventFields, Item, Kind};
@@ -34,6 +36,7 @@ struct Fields<'a> {
     flag: Option<bool>,
     operations: Vec<JsonPatchOperation>,
     messages: Vec<Message>,
+    input: Option<Box<RunAgentInput>>,
     timestamp: Option<i64>,
     raw_event: Option<Value>,
     metadata: Option<Metadata>,
@@ -96,6 +99,13 @@ fn read<'a>(event: &'static EventFields, mut reader: Reader<'a>, budget: &mut Bu
             Kind::List(Item::Message, _) => {
                 // The event, the list, the message.
                 fields.messages.push(messages::message(field.message().ok()?, 3, budget)?);
+            }
+            Kind::Message(of) if std::ptr::eq(of, schema::RUN_AGENT_INPUT) => {
+                // The event, the input.
+                let input = run_input(field.message().ok()?, 2, budget)?;
+                if fields.input.replace(Box::new(input)).is_some() {
+                    return None;
+                }
             }
             Kind::Bool => fields.flag = Some(field.varint().ok()? != 0),
             _ => return None,
@@ -217,7 +227,9 @@ fn build(event_type: EventType, fields: &mut Fields<'_>) -> Option<Event> {
         EventType::Raw => with!(RawEvent::new(f.open.take()?), f, source 3, subagent_run_id 4),
         EventType::Custom => with!(CustomEvent::new(f.text(2), f.open.take()?), f, subagent_run_id 4),
         EventType::RunStarted => {
-            with!(RunStartedEvent::new(f.text(2), f.text(3)), f, parent_run_id 4, protocol_version 6)
+            let mut event = RunStartedEvent::new(f.text(2), f.text(3));
+            event.input = f.input.take();
+            with!(event, f, parent_run_id 4, protocol_version 6)
         }
         EventType::RunFinished => {
             let mut event = RunFinishedEvent::new(f.text(2), f.text(3));
