@@ -241,7 +241,7 @@ fn source(mut reader: Reader<'_>, budget: &mut Budget) -> Option<PartSource> {
 
 /// Open JSON that may be absent; nothing at all if it is null, which is the long way's to judge.
 #[expect(clippy::option_option, reason = "null is not absent")]
-fn not_null(json: Option<Value>) -> Option<Option<Value>> {
+pub(super) fn not_null(json: Option<Value>) -> Option<Option<Value>> {
     match json {
         Some(Value::Null) => None,
         other => Some(other),

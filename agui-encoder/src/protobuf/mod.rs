@@ -17,6 +17,7 @@
 mod budget;
 mod encode;
 mod error;
+mod input;
 mod messages;
 mod out;
 mod raw;

@@ -168,7 +168,8 @@ static RESUME_ENTRY: &[Field] = fields! {
     4 "metadata" Struct,
 };
 
-static RUN_AGENT_INPUT: &[Field] = fields! {
+/// The input of a run.
+pub(super) static RUN_AGENT_INPUT: &[Field] = fields! {
     1 "threadId" Text,
     2 "runId" Text,
     3 "parentRunId" Optional,

@@ -1,7 +1,7 @@
 //! The short way: payloads in which nothing is unusual become events without a tree.
 //!
 //! It never judges. Whatever is out of the ordinary (bytes that are not well-formed, a role of a later version, an
-//! input or interrupts in the event) is left to the long way, which gives the verdict; what comes out here is what that way and
+//! outcome with interrupts) is left to the long way, which gives the verdict; what comes out here is what that way and
 //! enforcement would make of the same bytes.
 
 use agui_core::{
@@ -9,16 +9,18 @@ use agui_core::{
     JsonPointer, Message, MessagesSnapshotEvent, Metadata, RawEvent, ReasoningEncryptedValueEvent,
     ReasoningEncryptedValueSubtype, ReasoningEndEvent, ReasoningMessageChunkEvent,
     ReasoningMessageContentEvent, ReasoningMessageEndEvent, ReasoningMessageStartEvent, ReasoningStartEvent,
-    RunErrorEvent, RunFinishedCancelledOutcome, RunFinishedEvent, RunFinishedSuccessOutcome, RunStartedEvent,
-    StateDeltaEvent, StateSnapshotEvent, StepFinishedEvent, StepStartedEvent, SubagentErrorEvent,
-    SubagentFinishedEvent, SubagentFinishedSuccessOutcome, SubagentStartedEvent, TextMessageChunkEvent,
-    TextMessageContentEvent, TextMessageEndEvent, TextMessageRole, TextMessageStartEvent, ToolCallArgsEvent,
-    ToolCallChunkEvent, ToolCallEndEvent, ToolCallResultEvent, ToolCallStartEvent, ToolRole,
+    RunAgentInput, RunErrorEvent, RunFinishedCancelledOutcome, RunFinishedEvent, RunFinishedSuccessOutcome,
+    RunStartedEvent, StateDeltaEvent, StateSnapshotEvent, StepFinishedEvent, StepStartedEvent,
+    SubagentErrorEvent, SubagentFinishedEvent, SubagentFinishedSuccessOutcome, SubagentStartedEvent,
+    TextMessageChunkEvent, TextMessageContentEvent, TextMessageEndEvent, TextMessageRole,
+    TextMessageStartEvent, ToolCallArgsEvent, ToolCallChunkEvent, ToolCallEndEvent, ToolCallResultEvent,
+    ToolCallStartEvent, ToolRole,
 };
 use serde_json::{Map, Value};
 
 use super::budget::Budget;
-use super::messages;
+use super::input::run_input;
+use super::messages::message;
 use super::reader::Reader;
 use super::schema::{self, EventFields, Item, Kind};
 use super::value::{merge_object, merge_value};
@@ -32,11 +34,20 @@ struct Fields<'a> {
     texts: [Option<&'a str>; FIELDS],
     open: Option<Value>,
     flag: Option<bool>,
-    operations: Vec<JsonPatchOperation>,
-    messages: Vec<Message>,
+    nested: Nested,
     timestamp: Option<i64>,
     raw_event: Option<Value>,
     metadata: Option<Metadata>,
+}
+
+/// The messages inside an event. No event has two kinds of them, and a short event should not pay for each.
+#[derive(Default)]
+enum Nested {
+    #[default]
+    Nothing,
+    Operations(Vec<JsonPatchOperation>),
+    Messages(Vec<Message>),
+    Input(Box<RunAgentInput>),
 }
 
 /// The event, if nothing about it is unusual.
@@ -91,11 +102,27 @@ fn read<'a>(event: &'static EventFields, mut reader: Reader<'a>, budget: &mut Bu
             }
             Kind::List(Item::Of(of), _) if std::ptr::eq(of, schema::OPERATION) => {
                 budget.object()?;
-                fields.operations.push(operation(field.message().ok()?)?);
+                let operation = operation(field.message().ok()?)?;
+                match &mut fields.nested {
+                    Nested::Operations(operations) => operations.push(operation),
+                    nested => *nested = Nested::Operations(vec![operation]),
+                }
             }
             Kind::List(Item::Message, _) => {
                 // The event, the list, the message.
-                fields.messages.push(messages::message(field.message().ok()?, 3, budget)?);
+                let message = message(field.message().ok()?, 3, budget)?;
+                match &mut fields.nested {
+                    Nested::Messages(messages) => messages.push(message),
+                    nested => *nested = Nested::Messages(vec![message]),
+                }
+            }
+            Kind::Message(of) if std::ptr::eq(of, schema::RUN_AGENT_INPUT) => {
+                // The event, the input.
+                let input = run_input(field.message().ok()?, 2, budget)?;
+                if !matches!(fields.nested, Nested::Nothing) {
+                    return None;
+                }
+                fields.nested = Nested::Input(Box::new(input));
             }
             Kind::Bool => fields.flag = Some(field.varint().ok()? != 0),
             _ => return None,
@@ -199,13 +226,11 @@ fn build(event_type: EventType, fields: &mut Fields<'_>) -> Option<Event> {
         }
         EventType::StateSnapshot => with!(StateSnapshotEvent::new(f.open.take()?), f, subagent_run_id 3),
         EventType::StateDelta => {
-            with!(StateDeltaEvent::new(std::mem::take(&mut f.operations)), f, subagent_run_id 3)
+            with!(StateDeltaEvent::new(f.operations()), f, subagent_run_id 3)
         }
-        EventType::MessagesSnapshot => {
-            Some(MessagesSnapshotEvent::new(std::mem::take(&mut f.messages)).into())
-        }
+        EventType::MessagesSnapshot => Some(MessagesSnapshotEvent::new(f.messages()).into()),
         EventType::ActivityDelta => {
-            let patch = std::mem::take(&mut f.operations);
+            let patch = f.operations();
             with!(ActivityDeltaEvent::new(f.text(3), f.text(4), patch), f, subagent_run_id 2)
         }
         EventType::ActivitySnapshot => {
@@ -217,7 +242,9 @@ fn build(event_type: EventType, fields: &mut Fields<'_>) -> Option<Event> {
         EventType::Raw => with!(RawEvent::new(f.open.take()?), f, source 3, subagent_run_id 4),
         EventType::Custom => with!(CustomEvent::new(f.text(2), f.open.take()?), f, subagent_run_id 4),
         EventType::RunStarted => {
-            with!(RunStartedEvent::new(f.text(2), f.text(3)), f, parent_run_id 4, protocol_version 6)
+            let mut event = RunStartedEvent::new(f.text(2), f.text(3));
+            event.input = f.input();
+            with!(event, f, parent_run_id 4, protocol_version 6)
         }
         EventType::RunFinished => {
             let mut event = RunFinishedEvent::new(f.text(2), f.text(3));
@@ -285,6 +312,27 @@ impl<'a> Fields<'a> {
     #[inline]
     fn optional(&self, tag: usize) -> Option<&'a str> {
         self.texts.get(tag).copied().flatten()
+    }
+
+    fn operations(&mut self) -> Vec<JsonPatchOperation> {
+        match std::mem::take(&mut self.nested) {
+            Nested::Operations(operations) => operations,
+            _ => Vec::new(),
+        }
+    }
+
+    fn messages(&mut self) -> Vec<Message> {
+        match std::mem::take(&mut self.nested) {
+            Nested::Messages(messages) => messages,
+            _ => Vec::new(),
+        }
+    }
+
+    fn input(&mut self) -> Option<Box<RunAgentInput>> {
+        match std::mem::take(&mut self.nested) {
+            Nested::Input(input) => Some(input),
+            _ => None,
+        }
     }
 
     /// A role, if there is one; nothing at all if it is of another version.

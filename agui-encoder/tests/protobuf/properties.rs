@@ -1,12 +1,12 @@
 //! Random valid events over the binary wire and back.
 
-use agui_core::{Event, EventType, MessagesSnapshotEvent, enforce};
+use agui_core::{Event, EventType, MessagesSnapshotEvent, RunStartedEvent, enforce};
 use agui_encoder::protobuf::{Decoded, decode, encode_raw};
 use bytes::BytesMut;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::common::{Source, event, from_bytes, message};
+use crate::common::{Source, event, from_bytes, message, run_input};
 use crate::support::{decode_both, headless, normal, payload, tree_of};
 
 /// What is left of a valid event, by the list of what does not survive.
@@ -82,13 +82,26 @@ proptest! {
 
     #[test]
     fn messages_of_any_role_take_the_short_way_and_come_back(
-        messages in prop::collection::vec(message(), 0..6), at in any::<prop::sample::Index>(), byte in any::<u8>(),
+        messages in prop::collection::vec(message(), 0..4), at in any::<prop::sample::Index>(), byte in any::<u8>(),
     ) {
         let event = MessagesSnapshotEvent::new(messages).into();
         check(&event);
         let mut bytes = payload(&event);
         assert!(matches!(decode(&bytes), Ok(Decoded::Event(_))));
         // The short way may not see less than the long way does.
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        let _ = decode_both(&bytes);
+    }
+
+    #[test]
+    fn the_input_of_a_run_takes_the_short_way_and_comes_back(
+        input in run_input(), at in any::<prop::sample::Index>(), byte in any::<u8>(),
+    ) {
+        let event = RunStartedEvent::new("t", "r").with_input(input).into();
+        check(&event);
+        let mut bytes = payload(&event);
+        assert!(matches!(decode(&bytes), Ok(Decoded::Event(_))));
         let at = at.index(bytes.len());
         bytes[at] = byte;
         let _ = decode_both(&bytes);
