@@ -9,7 +9,7 @@
 //! credentials and lets GET and POST and any requested header through.
 //!
 //! [`suite!`] makes a test of every case. Apart stand [`memory`], which measures the whole process and so runs alone in
-//! a test binary of its own, and what needs another server: [`compression`], [`demo`], and the bounds that a binding
+//! a test binary of its own, and what needs another server: [`compression`], [`demo`], [`threads`], and the bounds that a binding
 //! promises for noticing that a client is gone, [`cancelling::a_silent_run_ends_within`].
 
 #![expect(
@@ -30,6 +30,7 @@ pub mod memory;
 pub mod refusals;
 mod server;
 pub mod streams;
+pub mod threads;
 
 pub use client::{Answer, Client, post_json};
 pub use server::{Server, Start, TaskGuard};
