@@ -13,6 +13,8 @@ mod negotiate;
 #[cfg(feature = "protobuf")]
 pub mod protobuf;
 mod sse;
+#[cfg(feature = "websocket")]
+pub mod ws;
 
 pub use downgrade::Downgrade;
 pub use encode::{EncodeError, Encoder};

@@ -53,7 +53,7 @@ use crate::{Format, Wildcards, negotiate_with};
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Endpoint {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 #[derive(Debug, Clone)]

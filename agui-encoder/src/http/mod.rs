@@ -27,6 +27,8 @@ mod pending;
 mod refusal;
 mod registry;
 mod settings;
+#[cfg(feature = "websocket")]
+mod socket;
 
 pub use authenticate::Admission;
 pub use body::{Body, Disconnect};
@@ -36,3 +38,5 @@ pub use endpoint::{Begun, Endpoint};
 pub use head::RequestHead;
 pub use pending::Pending;
 pub use refusal::{Refusal, RefusalCode};
+#[cfg(feature = "websocket")]
+pub(crate) use socket::Backend;

@@ -60,12 +60,15 @@ impl Pending {
     /// Nothing has been started if the future is dropped before it resolves.
     pub async fn finish(self, body: RequestBody) -> Response<Body> {
         match self.judge(body).await {
-            Ok(admitted) => admitted.start(),
+            Ok(admitted) => {
+                let format = admitted.accepted.format;
+                respond(admitted.start(), format)
+            }
             Err(refusal) => refusal.into_response(),
         }
     }
 
-    async fn judge(self, body: RequestBody) -> Result<Admitted, Refusal> {
+    pub(crate) async fn judge(self, body: RequestBody) -> Result<Admitted, Refusal> {
         let accepted = self.0;
         let settings = &accepted.endpoint.settings;
         let body = match body {
@@ -104,16 +107,17 @@ impl Pending {
 }
 
 /// A run that may start.
-struct Admitted {
+#[must_use]
+pub(crate) struct Admitted {
     accepted: Box<Accepted>,
     input: Arc<RunAgentInput>,
-    warnings: Vec<Warning>,
+    pub(crate) warnings: Vec<Warning>,
     slot: Slot,
 }
 
 impl Admitted {
-    /// Starts the run and answers with its events.
-    fn start(self) -> Response<Body> {
+    /// Spawns the run; the body is its events.
+    pub(crate) fn start(self) -> Body {
         let Self { accepted, input, warnings, slot } = self;
         let Accepted { endpoint, agent, format, extensions } = *accepted;
         let settings = &endpoint.settings;
@@ -145,12 +149,17 @@ impl Admitted {
             reporter,
         }
         .spawn(span);
-        let mut response = Response::new(Body::stream(body));
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
-        headers.insert(VARY, HeaderValue::from_static("accept"));
-        response
+        Body::stream(body)
     }
+}
+
+/// The response that a stream of events is the body of.
+fn respond(body: Body, format: Format) -> Response<Body> {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    headers.insert(VARY, HeaderValue::from_static("accept"));
+    response
 }
