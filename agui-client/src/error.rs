@@ -31,6 +31,14 @@ pub enum DialError {
     /// known.
     #[error("the server gave no answer")]
     Unreachable(#[source] TransportError),
+    /// The server closed the socket instead of acknowledging the hello.
+    #[cfg(feature = "websocket")]
+    #[error("there is no run: {0}")]
+    Closed(TruncationCause),
+    /// The server answered the hello with something that is no acknowledgement.
+    #[cfg(feature = "websocket")]
+    #[error("the server did not acknowledge the hello")]
+    Unacknowledged,
     /// The server answered that it does not serve this.
     #[error(transparent)]
     Refused(#[from] Refused),
@@ -211,8 +219,28 @@ pub enum TruncationCause {
     Ended,
     /// It ended inside a frame.
     InsideFrame(Truncation),
+    /// The socket was closed.
+    #[cfg(feature = "websocket")]
+    #[non_exhaustive]
+    Closed {
+        /// The code that says why; absent where the other end gave none.
+        code: Option<u16>,
+        /// What the other end says about it; often empty.
+        reason: String,
+    },
     /// The transport failed.
     Transport(Box<dyn Error + Send + Sync>),
+}
+
+impl TruncationCause {
+    /// The code with which the socket was closed; absent for everything else.
+    #[cfg(feature = "websocket")]
+    pub const fn close_code(&self) -> Option<u16> {
+        match self {
+            Self::Closed { code, .. } => *code,
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for TruncationCause {
@@ -222,6 +250,16 @@ impl fmt::Display for TruncationCause {
             Self::InsideFrame(truncation) => {
                 write!(f, "the stream ended inside frame {}", truncation.index())
             }
+            #[cfg(feature = "websocket")]
+            Self::Closed { code: Some(code), reason } if reason.is_empty() => {
+                write!(f, "the socket was closed with code {code}")
+            }
+            #[cfg(feature = "websocket")]
+            Self::Closed { code: Some(code), reason } => {
+                write!(f, "the socket was closed with code {code}: {}", clip(reason))
+            }
+            #[cfg(feature = "websocket")]
+            Self::Closed { code: None, .. } => f.write_str("the socket was closed without a code"),
             Self::Transport(error) => write!(f, "the transport failed: {error}"),
         }
     }

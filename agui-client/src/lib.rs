@@ -1,6 +1,7 @@
 //! The dialing end of AG-UI 1.0: asks agents for runs, and gives back verified events and the conversation they make.
 //!
-//! An [`Agent`] is whatever can be asked for a run; [`HttpAgent`] is one behind a URL. What it answers is a
+//! An [`Agent`] is whatever can be asked for a run; [`HttpAgent`] is one behind a URL, and with the feature `websocket`
+//! `WebSocketAgent` is one behind a socket. What it answers is a
 //! [`RunStream`]: every event has been through the whole of the consumer's pipeline before the application sees it
 //! (`PROC-1`), and [`RunStream::conversation`] is what the events so far amount to.
 //!
@@ -47,7 +48,8 @@
 //! | feature | default | |
 //! | --- | --- | --- |
 //! | `protobuf` | on | the binary wire is offered beside SSE, and read |
-//! | `rustls` | off | `https`; without it dial through a [client](HttpAgent::with_client) of your own |
+//! | `websocket` | off | `WebSocketAgent`: run after run over one socket |
+//! | `rustls` | off | `https` and `wss`; without it dial through a [client](HttpAgent::with_client) of your own |
 
 mod agent;
 mod error;
@@ -55,6 +57,8 @@ mod http;
 mod run;
 mod session;
 mod source;
+#[cfg(feature = "websocket")]
+mod websocket;
 
 pub use agui_core;
 
@@ -64,3 +68,5 @@ pub use http::{AgentDescription, HttpAgent, RuntimeAgent, RuntimeClient, Runtime
 pub use run::RunStream;
 pub use session::AgentSession;
 pub use source::FrameSource;
+#[cfg(feature = "websocket")]
+pub use websocket::WebSocketAgent;

@@ -11,7 +11,7 @@ use agui_encoder::Format;
 use agui_encoder::decode::{DEFAULT_MAX_FRAME_BYTES, Decoder, Frame, FrameError, Frames};
 use futures_core::Stream;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use reqwest::{Client, RequestBuilder, Response, Url};
 
 use crate::error::{Refused, RefusedHead};
@@ -49,11 +49,7 @@ impl Dialer {
     }
 
     pub(super) fn set_bearer_token(&mut self, token: &str) -> Result<(), DialError> {
-        let Ok(mut value) = HeaderValue::try_from(format!("Bearer {token}")) else {
-            return Err(DialError::Settings("the token is not fit for a header".to_owned()));
-        };
-        value.set_sensitive(true);
-        self.headers.insert(AUTHORIZATION, value);
+        self.headers.insert(AUTHORIZATION, bearer(token)?);
         Ok(())
     }
 
@@ -122,12 +118,7 @@ impl Dialer {
         if response.status().is_success() {
             return Ok(response);
         }
-        let text = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
-        let head = RefusedHead {
-            status: response.status(),
-            retry_after: text(RETRY_AFTER).and_then(|value| value.parse().ok()).map(Duration::from_secs),
-            location: text(LOCATION).map(str::to_owned),
-        };
+        let head = refused_head(response.status(), response.headers());
         // What has arrived of a body that breaks off is worth more than why it did.
         let (body, _) = read_up_to(&mut response, MAX_REFUSAL_BYTES).await.unwrap_or_default();
         Err(Refused::new(head, &body).into())
@@ -143,6 +134,25 @@ impl fmt::Debug for Dialer {
             .field("max_frame_bytes", &self.max_frame_bytes)
             .field("peer", &self.peer)
             .finish_non_exhaustive()
+    }
+}
+
+/// A bearer token as a header's value, which `Debug` does not show.
+pub(crate) fn bearer(token: &str) -> Result<HeaderValue, DialError> {
+    let Ok(mut value) = HeaderValue::try_from(format!("Bearer {token}")) else {
+        return Err(DialError::Settings("the token is not fit for a header".to_owned()));
+    };
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// What the head of a refusal says.
+pub(crate) fn refused_head(status: StatusCode, headers: &HeaderMap) -> RefusedHead {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    RefusedHead {
+        status,
+        retry_after: text(RETRY_AFTER).and_then(|value| value.parse().ok()).map(Duration::from_secs),
+        location: text(LOCATION).map(str::to_owned),
     }
 }
 

@@ -13,5 +13,7 @@ mod info;
 mod runtime;
 
 pub use agent::HttpAgent;
+#[cfg(feature = "websocket")]
+pub(crate) use dial::{bearer, refused_head};
 pub use info::{AgentDescription, RuntimeInfo, StopAnswer};
 pub use runtime::{RuntimeAgent, RuntimeClient};
