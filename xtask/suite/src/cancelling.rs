@@ -30,7 +30,7 @@ impl Drop for Sign {
 }
 
 /// A handler made of a function that gets a sign to hold and a channel to report on.
-fn watched<F, Fut>(work: F) -> (impl RunHandler, UnboundedReceiver<&'static str>)
+pub(crate) fn watched<F, Fut>(work: F) -> (impl RunHandler, UnboundedReceiver<&'static str>)
 where
     F: Fn(Run, UnboundedSender<&'static str>) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<(), agui_core::RunError>> + Send,
@@ -49,7 +49,7 @@ where
 }
 
 /// Waits for a report, and that it comes soon.
-async fn soon(reports: &mut UnboundedReceiver<&'static str>, expected: &str) {
+pub(crate) async fn soon(reports: &mut UnboundedReceiver<&'static str>, expected: &str) {
     let report = tokio::time::timeout(MOMENT, reports.recv()).await;
     assert_eq!(report, Ok(Some(expected)));
 }
