@@ -1,70 +1,124 @@
-//! What the WebSocket transport asks of an endpoint: the judgements and the runs of HTTP, one input at a time.
+//! What the WebSocket transport asks of an endpoint or a server: the judgements and the runs of HTTP, one input at a
+//! time.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::http::Response;
+use agui_core::Warning;
 use agui_core::producer::Extensions;
 use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
-use super::endpoint::Inner;
-use super::pending::Accepted;
-use super::{Body, Endpoint, Pending, Refusal, RequestBody, RequestHead};
+use super::pending::{Accepted, Admitted};
+use super::registry::Registry;
+use super::server::Asked;
+use super::settings::Settings;
+use super::{AgentServer, Body, Endpoint, Refusal, RequestBody, RequestHead, endpoint, judge, server};
 use crate::Format;
 
 /// The member of an input that names the agent, where there are several. It is not part of the input.
 const AGENT_MEMBER: &str = "/agentId";
 
-/// An endpoint, as the WebSocket transport sees it.
+/// What an input comes to: a stream of one line of JSON per event, or a refusal.
+pub(crate) type Started = Pin<Box<dyn Future<Output = Result<Body, Refusal>> + Send>>;
+
+/// An endpoint or a server, as the WebSocket transport sees it.
 #[derive(Debug, Clone)]
-pub(crate) struct Backend(Arc<Inner>);
+pub(crate) enum Backend {
+    Endpoint(Arc<endpoint::Inner>),
+    Server(Arc<server::Inner>),
+}
 
 impl Backend {
+    fn settings(&self) -> &Settings {
+        match self {
+            Self::Endpoint(endpoint) => &endpoint.settings,
+            Self::Server(server) => &server.settings,
+        }
+    }
+
+    fn registry(&self) -> &Arc<Registry> {
+        match self {
+            Self::Endpoint(endpoint) => &endpoint.registry,
+            Self::Server(server) => &server.registry,
+        }
+    }
+
     pub(crate) fn max_body_bytes(&self) -> usize {
-        self.0.settings.max_body_bytes
+        self.settings().max_body_bytes
     }
 
     /// Judges who calls, and gives what is known about the caller.
     pub(crate) async fn authenticate(&self, head: &RequestHead) -> Result<Extensions, Refusal> {
-        self.0.settings.gate.check(head).await
+        self.settings().gate.check(head).await
     }
 
-    /// Judges an input and starts its run, whose body is one line of JSON per event. Nothing has been started if the
-    /// future is dropped.
+    /// Judges an input and starts its run. No handler has been started if the future is dropped.
     pub(crate) fn start(
         &self,
         agent: Option<&str>,
         head: &RequestHead,
-        extensions: Extensions,
+        mut extensions: Extensions,
         input: Bytes,
-    ) -> impl Future<Output = Result<Body, Refusal>> + Send + use<> {
-        let agent = match agent {
-            Some(name) => self.0.handlers.named(name),
-            None => self.0.handlers.choose(head.headers()),
-        };
-        let (endpoint, head) = (Arc::clone(&self.0), head.clone());
-        async move {
-            let accepted = Accepted { endpoint, agent: agent?, format: Format::Ndjson, extensions };
-            let mut admitted = Pending::new(accepted, head).judge(RequestBody::Complete(input)).await?;
-            admitted.warnings.retain(|warning| warning.path() != AGENT_MEMBER);
-            Ok(admitted.start())
+    ) -> Started {
+        extensions.insert(head.clone());
+        let format = Format::Ndjson;
+        match self {
+            Self::Endpoint(endpoint) => {
+                let agent = match agent {
+                    Some(name) => endpoint.handlers.named(name),
+                    None => endpoint.handlers.choose(head.headers()),
+                };
+                let endpoint = Arc::clone(endpoint);
+                Box::pin(async move {
+                    let accepted = Accepted { endpoint, agent: agent?, format, extensions };
+                    let mut admitted: Admitted = accepted.judge(RequestBody::Complete(input)).await?;
+                    admitted.warnings.retain(is_surprise);
+                    Ok(admitted.start().into_body())
+                })
+            }
+            Self::Server(server) => {
+                let agent = server.agent_or_only(agent);
+                let server = Arc::clone(server);
+                Box::pin(async move {
+                    let agent = agent?;
+                    let input = judge::complete(&server.settings, RequestBody::Complete(input))?;
+                    let asked = Asked { server, format, extensions };
+                    let (input, mut warnings) = asked.input(&input)?;
+                    warnings.retain(is_surprise);
+                    asked.run(agent, (input, warnings)).await.map(Response::into_body)
+                })
+            }
         }
     }
 
     /// Fires when the server begins to shut down.
     pub(crate) fn shutting_down(&self) -> &CancellationToken {
-        &self.0.registry.shutting_down
+        &self.registry().shutting_down
     }
 
-    /// Shuts the endpoint down; resolves when the last run is over.
+    /// Shuts down; resolves when the last run is over.
     pub(crate) fn shutdown(&self, grace: Duration) -> impl Future<Output = ()> + Send + use<> {
-        Arc::clone(&self.0.registry).shutdown(grace)
+        Arc::clone(self.registry()).shutdown(grace)
     }
+}
+
+/// Whether there is reason to warn: the member that names the agent is expected here.
+fn is_surprise(warning: &Warning) -> bool {
+    warning.path() != AGENT_MEMBER
 }
 
 impl From<Endpoint> for Backend {
     fn from(endpoint: Endpoint) -> Self {
-        Self(endpoint.inner)
+        Self::Endpoint(endpoint.inner)
+    }
+}
+
+impl From<AgentServer> for Backend {
+    fn from(server: AgentServer) -> Self {
+        Self::Server(server.inner)
     }
 }

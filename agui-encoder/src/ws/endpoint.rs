@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::settings::Settings;
 use super::{Session, head};
-use crate::http::{Backend, Body, Endpoint, Refusal, RefusalCode, RequestHead};
+use crate::http::{AgentServer, Backend, Body, Endpoint, Refusal, RefusalCode, RequestHead};
 
 /// Agents behind WebSocket. Cheap to clone; clones share their runs' limits and shutdown with each other and with the
 /// endpoint they are made of.
@@ -58,8 +58,16 @@ impl From<Endpoint> for WebSocketEndpoint {
     }
 }
 
+impl From<AgentServer> for WebSocketEndpoint {
+    fn from(server: AgentServer) -> Self {
+        Self { backend: server.into(), settings: Arc::default(), sockets: TaskTracker::new() }
+    }
+}
+
 impl WebSocketEndpoint {
-    /// Serves the agents of an endpoint under the endpoint's own settings.
+    /// Serves the agents of an endpoint or of a server under the settings it has. With a server, runs are recorded, and
+    /// one whose socket is gone is left to its record; an input names its agent by the member `agentId`, unless there
+    /// is just one.
     pub fn new(endpoint: impl Into<Self>) -> Self {
         endpoint.into()
     }

@@ -29,7 +29,7 @@ use super::frame::{Frame, Hello, HelloAttributes, Stop};
 use super::outbox::Outbox;
 use super::settings::Settings;
 use super::socket::{CloseCode, Gone, Incoming, Outgoing, Socket};
-use crate::http::{Backend, Body, Refusal, RequestHead};
+use crate::http::{Backend, Body, Refusal, RequestHead, Started};
 
 /// How long a closing handshake may take.
 const CLOSING: Duration = Duration::from_secs(10);
@@ -112,7 +112,7 @@ enum Caller {
 enum Activity {
     Idle,
     /// The input is being judged. A stop that came meanwhile is kept, with the run it named.
-    Starting(BoxFuture<Result<Body, Refusal>>, Option<Stop>),
+    Starting(Started, Option<Stop>),
     /// Events come, as lines; what has come and is not in the outbox yet is beside the body.
     Running(Body, Bytes),
 }
@@ -441,7 +441,7 @@ impl<S: Socket> Serving<S> {
             (Frame::Input { agent }, Caller::Known(caller)) => {
                 if matches!(self.activity, Activity::Idle) {
                     let starting = self.backend.start(agent.as_deref(), &self.head, caller.clone(), text);
-                    self.activity = Activity::Starting(Box::pin(starting), None);
+                    self.activity = Activity::Starting(starting, None);
                 } else {
                     self.close(CloseCode::RunInProgress, "a run is in progress");
                 }

@@ -8,8 +8,11 @@
 //! The server serves the endpoint on `/agui`, behind the framework's own CORS layer, which mirrors any origin with
 //! credentials and lets GET and POST and any requested header through.
 //!
-//! [`suite!`] makes a test of every case. [`memory`] stands apart: it measures the whole process, so it runs alone in
-//! a test binary of its own.
+//! [`websocket_suite!`] does the same for the WebSocket transport, served on `/agui/ws`.
+//!
+//! [`suite!`] makes a test of every case. Apart stand [`memory`], which measures the whole process and so runs alone in
+//! a test binary of its own, and what needs another server: [`compression`], [`demo`], and the bounds that a binding
+//! promises for noticing that a client is gone, [`cancelling::a_silent_run_ends_within`].
 
 #![expect(
     clippy::unwrap_used,
@@ -18,17 +21,23 @@
     reason = "everything here is part of a test, and fails it by a panic"
 )]
 
+pub mod binary;
 pub mod cancelling;
 mod client;
+pub mod compression;
 pub mod cors;
 pub mod demo;
+pub mod http2;
 pub mod memory;
 pub mod refusals;
 mod server;
+mod socket;
 pub mod streams;
+pub mod websocket;
 
 pub use client::{Answer, Client, post_json};
-pub use server::{Server, Start, TaskGuard};
+pub use server::{Server, Start, StartSockets, TaskGuard};
+pub use socket::SocketClient;
 
 use std::time::Duration;
 
@@ -56,6 +65,16 @@ macro_rules! suite {
                 unicode_arrives_unharmed
                 headers_of_the_request_reach_the_handler
             }
+            binary {
+                the_binary_wire_is_chosen_by_accept_and_nothing_but_frames
+                a_binary_event_is_not_held_back
+                a_refusal_is_json_whatever_accept_says
+            }
+            http2 {
+                a_run_is_the_same_by_http2
+                runs_share_a_connection_without_waiting_for_each_other
+                a_client_that_gives_up_a_stream_ends_its_run_alone
+            }
             cancelling {
                 a_client_that_goes_away_ends_a_run_that_writes
                 a_client_that_goes_away_ends_a_run_that_waits_for_its_reader
@@ -75,7 +94,9 @@ macro_rules! suite {
                 a_body_far_over_the_limit_gets_its_answer
                 a_body_that_arrives_slowly_is_accepted
                 a_sender_that_vanishes_in_its_body_starts_nothing
+                a_sender_that_asks_first_gets_its_answer
                 a_refusal_leaves_the_connection_usable
+                a_run_too_many_is_refused_until_another_has_ended
             }
             cors {
                 a_preflight_is_answered_without_credentials
@@ -93,6 +114,37 @@ macro_rules! suite {
     };
 }
 
+/// Makes a test of every case about WebSocket. The argument names a function in scope that is a [`StartSockets`].
+#[macro_export]
+macro_rules! websocket_suite {
+    ($start:ident) => {
+        $crate::suite! { @cases $start
+            websocket {
+                what_is_no_upgrade_of_ours_is_refused_before_it
+                the_subprotocol_is_echoed
+                a_conversation_of_several_runs
+                a_hello_brings_token_and_attributes
+                a_wrong_token_closes
+                a_missing_hello_closes
+                frames_that_are_not_the_protocol_close
+                an_oversized_frame_closes
+                a_frame_of_exactly_the_limit_is_read
+                a_refused_input_keeps_the_socket
+                an_input_during_a_run_closes
+                a_stop_ends_the_run_and_not_the_socket
+                an_event_is_not_held_back
+                a_client_that_goes_away_ends_its_run
+                a_half_open_peer_counts_as_gone
+                a_slow_reader_makes_the_agent_wait_and_loses_nothing
+                a_reader_that_stays_away_is_closed
+                a_thousand_idle_sockets_are_no_burden
+                shutdown_closes_behind_the_terminal_event
+                headers_of_the_upgrade_reach_the_handler
+            }
+        }
+    };
+}
+
 /// Fails a case that hangs.
 pub async fn within_a_minute(case: impl Future<Output = ()>) {
     let done = tokio::time::timeout(Duration::from_secs(60), case).await;
@@ -103,3 +155,8 @@ pub async fn within_a_minute(case: impl Future<Output = ()>) {
 fn endpoint(handler: impl agui_core::RunHandler) -> Endpoint {
     Endpoint::new(handler)
 }
+
+/// The project's front page, so that its programs compile: this crate alone sees every adapter.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
