@@ -50,7 +50,7 @@ impl Handlers {
     }
 
     /// The agent of a name, on transports that name it apart from the headers. Where there is one agent it is that one.
-    #[cfg(feature = "websocket")]
+    #[cfg(any(feature = "websocket", feature = "stdio"))]
     pub(crate) fn named(&self, name: &str) -> Result<Agent, Refusal> {
         match self {
             Self::One(agent) => Ok(agent.clone()),

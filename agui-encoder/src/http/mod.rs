@@ -35,7 +35,7 @@ mod registry;
 mod server;
 mod setters;
 mod settings;
-#[cfg(feature = "websocket")]
+#[cfg(any(feature = "websocket", feature = "stdio"))]
 mod socket;
 mod source;
 
@@ -48,7 +48,9 @@ pub use head::RequestHead;
 pub use pending::Pending;
 pub use record::OnRecordFailure;
 pub use refusal::{Refusal, RefusalCode};
-#[cfg(feature = "websocket")]
-pub(crate) use socket::{Backend, Started};
 pub use server::{AgentInfo, AgentServer};
+#[cfg(any(feature = "websocket", feature = "stdio"))]
+pub(crate) use socket::Backend;
+#[cfg(feature = "websocket")]
+pub(crate) use socket::Started;
 pub use source::Disconnect;

@@ -1,18 +1,20 @@
-//! What the WebSocket transport asks of an endpoint or a server: the judgements and the runs of HTTP, one input at a
-//! time.
+//! What transports other than HTTP ask of an endpoint or a server: its judgements and its runs, one input at a time.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+#[cfg(feature = "websocket")]
 use std::time::Duration;
 
 use ::http::Response;
 use agui_core::Warning;
 use agui_core::producer::Extensions;
 use bytes::Bytes;
+#[cfg(feature = "websocket")]
 use tokio_util::sync::CancellationToken;
 
 use super::pending::{Accepted, Admitted};
+#[cfg(feature = "websocket")]
 use super::registry::Registry;
 use super::server::Asked;
 use super::settings::Settings;
@@ -25,7 +27,7 @@ const AGENT_MEMBER: &str = "/agentId";
 /// What an input comes to: a stream of one line of JSON per event, or a refusal.
 pub(crate) type Started = Pin<Box<dyn Future<Output = Result<Body, Refusal>> + Send>>;
 
-/// An endpoint or a server, as the WebSocket transport sees it.
+/// An endpoint or a server, as another transport sees it.
 #[derive(Debug, Clone)]
 pub(crate) enum Backend {
     Endpoint(Arc<endpoint::Inner>),
@@ -40,6 +42,7 @@ impl Backend {
         }
     }
 
+    #[cfg(feature = "websocket")]
     fn registry(&self) -> &Arc<Registry> {
         match self {
             Self::Endpoint(endpoint) => &endpoint.registry,
@@ -52,6 +55,7 @@ impl Backend {
     }
 
     /// Judges who calls, and gives what is known about the caller.
+    #[cfg(feature = "websocket")]
     pub(crate) async fn authenticate(&self, head: &RequestHead) -> Result<Extensions, Refusal> {
         self.settings().gate.check(head).await
     }
@@ -96,11 +100,13 @@ impl Backend {
     }
 
     /// Fires when the server begins to shut down.
+    #[cfg(feature = "websocket")]
     pub(crate) fn shutting_down(&self) -> &CancellationToken {
         &self.registry().shutting_down
     }
 
     /// Shuts down; resolves when the last run is over.
+    #[cfg(feature = "websocket")]
     pub(crate) fn shutdown(&self, grace: Duration) -> impl Future<Output = ()> + Send + use<> {
         Arc::clone(self.registry()).shutdown(grace)
     }

@@ -361,7 +361,7 @@ impl Asked {
 
 impl Inner {
     /// The agent of a name. Where there is a single one, it need not be named.
-    #[cfg(feature = "websocket")]
+    #[cfg(any(feature = "websocket", feature = "stdio"))]
     pub(crate) fn agent_or_only(&self, id: Option<&str>) -> Result<Agent, Refusal> {
         match id {
             Some(id) => self.agent(id),
