@@ -49,6 +49,7 @@
 //! | --- | --- | --- |
 //! | `protobuf` | on | the binary wire is offered beside SSE, and read |
 //! | `websocket` | off | `WebSocketAgent`: run after run over one socket |
+//! | `stdio` | off | `StdioAgent`: an agent that is a child process |
 //! | `rustls` | off | `https` and `wss`; without it dial through a [client](HttpAgent::with_client) of your own |
 
 mod agent;
@@ -57,6 +58,8 @@ mod http;
 mod run;
 mod session;
 mod source;
+#[cfg(feature = "stdio")]
+mod stdio;
 #[cfg(feature = "websocket")]
 mod websocket;
 
@@ -68,5 +71,7 @@ pub use http::{AgentDescription, HttpAgent, RuntimeAgent, RuntimeClient, Runtime
 pub use run::RunStream;
 pub use session::AgentSession;
 pub use source::FrameSource;
+#[cfg(feature = "stdio")]
+pub use stdio::StdioAgent;
 #[cfg(feature = "websocket")]
 pub use websocket::WebSocketAgent;

@@ -3,7 +3,7 @@
 mod common;
 
 use agui_client::agui_core::consumer::{Conversation, RunStatus};
-use agui_client::agui_core::{Message, RunAgentInput, UserMessage};
+use agui_client::agui_core::{Event, Message, RunAgentInput, UserMessage};
 use agui_client::{Agent, AgentSession, DialError, RuntimeClient};
 use common::{Scripted, Then, answer, sse, within_a_minute};
 use serde_json::{Value, json};
@@ -140,6 +140,65 @@ async fn a_run_is_asked_for_at_its_route() {
         let error = runtime(&server).agent("a b").run(RunAgentInput::new("t", "r", [])).await.unwrap_err();
         assert!(matches!(&error, DialError::Refused(refused) if refused.run_id() == Some("r0")), "{error:?}");
         assert_eq!(parts(&server.request().await).0, "POST /api/agent/a%20b/run HTTP/1.1");
+    })
+    .await;
+}
+
+/// A server of the demo's agents, with what it has recorded.
+#[expect(clippy::unwrap_used, reason = "this is part of tests")]
+async fn demo_runtime() -> RuntimeClient {
+    let server = agui_demo::agent_server(&agui_demo::Settings::default());
+    let app = axum::Router::new().nest_service("/api", agui_axum::server(server));
+    RuntimeClient::new(format!("{}/api", common::serve(app).await)).unwrap()
+}
+
+#[tokio::test]
+async fn a_real_server_is_discovered_run_restored_followed_and_stopped() {
+    within_a_minute(async {
+        let runtime = demo_runtime().await;
+        let agents = runtime.info().await.unwrap().agents;
+        assert_eq!(agents.keys().collect::<Vec<_>>(), ["echo", "script"]);
+        let declared = agents["script"].capabilities.as_ref().unwrap();
+        assert_eq!(declared.transport.as_ref().unwrap().streaming, Some(true));
+
+        // A new chat connects before its first run.
+        let mut session = AgentSession::new(runtime.agent("echo"), "trip/7 ü");
+        assert_eq!(session.connect().await.unwrap().finish().await.unwrap(), RunStatus::Unended);
+        for said in ["one", "two"] {
+            session.say(said);
+            assert_eq!(session.run().await.unwrap().finish().await.unwrap(), RunStatus::Success);
+        }
+        let held = session.conversation().to_messages();
+        // Another window gets all of it; one that has it gets it once.
+        let mut other = AgentSession::new(runtime.agent("echo"), "trip/7 ü");
+        for _ in 0..2 {
+            let mut replay = other.connect().await.unwrap();
+            assert_eq!(replay.finish().await.unwrap(), RunStatus::Success);
+            assert_eq!(replay.warnings().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);
+            drop(replay);
+            assert_eq!(other.conversation().to_messages(), held);
+        }
+
+        // A run outlives its reader, is followed by another, and stopped by a third.
+        let script = runtime.agent("script");
+        let long = common::script(&json!([{ "text": "a", "id": "m" }, { "sleepMs": 600_000 }]));
+        let mut run = script.run(long).await.unwrap();
+        while !matches!(run.next().await, Some(Ok(Event::TextMessageEnd(_)))) {}
+        drop(run);
+        let again = script.run(RunAgentInput::new("t", "r2", [])).await.unwrap_err();
+        assert!(
+            matches!(&again, DialError::Refused(refused) if refused.code() == Some("thread_busy")),
+            "{again:?}"
+        );
+        let mut follower = script.connect("t", Conversation::new()).await.unwrap();
+        assert!(matches!(follower.next().await, Some(Ok(Event::RunStarted(_)))));
+        assert!(!script.stop_run("t", "r0").await.unwrap().stopped);
+        let answer = script.stop_run("t", "r").await.unwrap();
+        assert_eq!((answer.stopped, answer.run_id.unwrap().as_str()), (true, "r"));
+        assert_eq!(follower.finish().await.unwrap(), RunStatus::Cancelled);
+        assert_eq!(follower.conversation().message("m").unwrap().text(), "a");
+        let answer = script.stop("t").await.unwrap();
+        assert!(!answer.stopped && answer.message.is_some());
     })
     .await;
 }
