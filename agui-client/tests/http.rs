@@ -34,8 +34,9 @@ async fn refusal(server: &Scripted) -> agui_client::Refused {
 
 // What is sent.
 
+// BIND-1, BIND-3.
 #[tokio::test]
-async fn one_post_of_json_with_an_accept_that_names_what_is_read_bind_1_bind_3() {
+async fn one_post_of_json_with_an_accept_that_names_what_is_read() {
     within_a_minute(async {
         let mut server = Scripted::streaming(hello()).await;
         let history = [
@@ -79,9 +80,10 @@ async fn one_post_of_json_with_an_accept_that_names_what_is_read_bind_1_bind_3()
     .await;
 }
 
+// BIND-7.
 #[cfg(feature = "protobuf")]
 #[tokio::test]
-async fn sse_alone_is_offered_where_the_binary_wire_is_switched_off_bind_7() {
+async fn sse_alone_is_offered_where_the_binary_wire_is_switched_off() {
     within_a_minute(async {
         let mut server = Scripted::streaming(hello()).await;
         let agent = server.agent().with_protobuf(false);
@@ -130,8 +132,9 @@ fn addresses_and_tokens_that_cannot_work_are_refused_at_once() {
 
 // What comes back.
 
+// BIND-3, BIND-7.
 #[tokio::test]
-async fn sse_is_read_whatever_is_on_offer_and_however_it_is_cut_bind_3_bind_7() {
+async fn sse_is_read_whatever_is_on_offer_and_however_it_is_cut() {
     within_a_minute(async {
         let body = [b"\xEF\xBB\xBF: hello\r\n\r\nevent: x\n".as_slice(), &hello(), b": bye\n\n"].concat();
         for content_type in
@@ -155,9 +158,10 @@ async fn sse_is_read_whatever_is_on_offer_and_however_it_is_cut_bind_3_bind_7() 
     .await;
 }
 
+// BIND-3.
 #[cfg(feature = "protobuf")]
 #[tokio::test]
-async fn the_content_type_picks_the_decoder_bind_3() {
+async fn the_content_type_picks_the_decoder() {
     use agui_encoder::ProtobufEncoder;
     use bytes::BytesMut;
 
@@ -197,8 +201,9 @@ async fn the_content_type_picks_the_decoder_bind_3() {
     .await;
 }
 
+// BIND-1.
 #[tokio::test]
-async fn success_with_something_else_than_a_stream_is_no_success_bind_1() {
+async fn success_with_something_else_than_a_stream_is_no_success() {
     within_a_minute(async {
         for headers in [
             "",
@@ -219,8 +224,9 @@ async fn success_with_something_else_than_a_stream_is_no_success_bind_1() {
     .await;
 }
 
+// BIND-1.
 #[tokio::test]
-async fn a_refusal_says_what_the_server_says_bind_1() {
+async fn a_refusal_says_what_the_server_says() {
     within_a_minute(async {
         let (url, _) = demo().await;
         // The demo knows no agent of that name.

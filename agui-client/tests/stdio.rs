@@ -2,7 +2,7 @@
 //!
 //! It has its own `main` because libtest writes to the standard output, which belongs to the child's events.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "all of this is a test")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "all of this is a test")]
 
 mod common;
 

@@ -272,6 +272,7 @@ mod tests {
         }
     }
 
+    // BIND-6.
     #[tokio::test]
     async fn each_event_is_one_write_and_flushed() {
         let agent = |run: Run| async move {

@@ -29,7 +29,7 @@ pub(super) struct Dialer {
     pub(super) headers: HeaderMap,
     pub(super) max_frame_bytes: usize,
     pub(super) peer: Peer,
-    #[cfg(feature = "protobuf")]
+    /// Whether the binary wire is offered, if this build reads it.
     pub(super) protobuf: bool,
 }
 
@@ -43,7 +43,6 @@ impl Dialer {
             headers: HeaderMap::new(),
             max_frame_bytes: DEFAULT_MAX_FRAME_BYTES,
             peer: Peer::Current,
-            #[cfg(feature = "protobuf")]
             protobuf: true,
         })
     }
@@ -55,8 +54,7 @@ impl Dialer {
 
     /// What this build reads, named exactly: a wildcard would promise more (`BIND-3`).
     fn accept(&self) -> HeaderValue {
-        #[cfg(feature = "protobuf")]
-        if self.protobuf {
+        if cfg!(feature = "protobuf") && self.protobuf {
             const BOTH: &str = "application/vnd.ag-ui.event+proto, text/event-stream";
             return HeaderValue::from_static(BOTH);
         }
