@@ -86,6 +86,9 @@
 //! between those of other requests. A client that goes away is noticed at once, and the handler's future is dropped;
 //! blocking work it has started runs on unless it looks at [`Run::is_cancelled`].
 
+#[cfg(feature = "websocket")]
+mod websocket;
+
 use agui_core::producer::Extensions;
 use agui_encoder::http::{Begun, collect_body, drain_body};
 use axum::body::Body;
@@ -95,6 +98,10 @@ use axum::routing::{MethodRouter, any};
 
 pub use agui_core::{self, Run, RunEnd, RunError, RunHandler};
 pub use agui_encoder::http::{AgentServer, Endpoint};
+#[cfg(feature = "websocket")]
+pub use agui_encoder::ws::WebSocketEndpoint;
+#[cfg(feature = "websocket")]
+pub use websocket::{websocket, websocket_with};
 
 /// Serves an endpoint on a route, whatever the method: refusing the wrong ones is the endpoint's.
 ///

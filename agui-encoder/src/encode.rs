@@ -7,7 +7,7 @@ use bytes::BytesMut;
 
 #[cfg(feature = "protobuf")]
 use crate::ProtobufEncoder;
-use crate::{Format, SseEncoder};
+use crate::{Format, NdjsonEncoder, SseEncoder};
 
 /// Writes the events of one stream in its format.
 ///
@@ -30,6 +30,8 @@ pub enum Encoder {
     /// Length-prefixed protobuf.
     #[cfg(feature = "protobuf")]
     Protobuf(ProtobufEncoder),
+    /// Newline-delimited JSON.
+    Ndjson(NdjsonEncoder),
     /// Cannot write events of one type, for tests of what follows.
     #[cfg(test)]
     Broken(EventType),
@@ -42,6 +44,7 @@ impl Encoder {
             Format::Sse => Self::Sse(SseEncoder::new()),
             #[cfg(feature = "protobuf")]
             Format::Protobuf => Self::Protobuf(ProtobufEncoder::new()),
+            Format::Ndjson => Self::Ndjson(NdjsonEncoder::new()),
         }
     }
 
@@ -54,6 +57,7 @@ impl Encoder {
             Self::Sse(sse) => sse.encode(event, buffer),
             #[cfg(feature = "protobuf")]
             Self::Protobuf(protobuf) => protobuf.encode(event, buffer),
+            Self::Ndjson(ndjson) => ndjson.encode(event, buffer),
             #[cfg(test)]
             Self::Broken(event_type) if event.event_type() == *event_type => {
                 Err(EncodeError { event_type: Some(*event_type), source: "broken for the test".into() })
@@ -69,6 +73,7 @@ impl Encoder {
             Self::Sse(_) => Some(SseEncoder::KEEP_ALIVE),
             #[cfg(feature = "protobuf")]
             Self::Protobuf(_) => None,
+            Self::Ndjson(_) => None,
             #[cfg(test)]
             Self::Broken(_) => None,
         }

@@ -22,6 +22,8 @@ pub enum Format {
     /// Length-prefixed protobuf (`BIND-3`).
     #[cfg(feature = "protobuf")]
     Protobuf,
+    /// Newline-delimited JSON (`BIND-6`), for other transports than HTTP. Never negotiated.
+    Ndjson,
 }
 
 impl Format {
@@ -31,6 +33,7 @@ impl Format {
             Self::Sse => "text/event-stream",
             #[cfg(feature = "protobuf")]
             Self::Protobuf => crate::protobuf::MEDIA_TYPE,
+            Self::Ndjson => crate::NdjsonEncoder::CONTENT_TYPE,
         }
     }
 }

@@ -127,20 +127,20 @@ impl Report {
 /// A consumer in the middle of an exchange, with everything its application sees.
 #[derive(Debug)]
 pub(crate) struct Reader<'s> {
-    exchange: Exchange<'s>,
+    exchange: Exchange<&'s mut Conversation>,
     events: Vec<Event>,
     error: Option<Diagnostic>,
 }
 
 impl<'s> Reader<'s> {
-    pub(crate) const fn new(exchange: Exchange<'s>) -> Self {
+    pub(crate) const fn new(exchange: Exchange<&'s mut Conversation>) -> Self {
         Self { exchange, events: Vec::new(), error: None }
     }
 
     /// Takes a frame; stops where the stream is rejected.
     pub(crate) fn feed<'a>(&mut self, frame: impl Into<consumer::Frame<'a>>) -> ControlFlow<()> {
         let Self { exchange, events, .. } = self;
-        match exchange.feed(frame, &mut |event, _change| events.push(event.clone())) {
+        match exchange.feed(frame, &mut |event, _change| events.push(event)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => self.reject(&error),
         }

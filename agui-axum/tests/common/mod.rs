@@ -5,7 +5,7 @@
 
 use std::pin::Pin;
 
-use agui_axum::Endpoint;
+use agui_axum::{Endpoint, WebSocketEndpoint};
 use agui_suite::{Server, TaskGuard};
 use axum::Router;
 use axum::http::Method;
@@ -29,4 +29,9 @@ pub(crate) async fn serve(app: Router) -> Server {
     let addr = listener.local_addr().unwrap();
     let listener = listener.tap_io(|socket| drop(socket.set_nodelay(true)));
     Server::new(addr, TaskGuard::spawn(async move { axum::serve(listener, app).await.unwrap() }))
+}
+
+/// Sockets as the documentation says to serve them.
+pub(crate) fn start_sockets(endpoint: WebSocketEndpoint) -> Pin<Box<dyn Future<Output = Server> + Send>> {
+    Box::pin(serve(Router::new().route("/agui/ws", agui_axum::websocket(endpoint))))
 }

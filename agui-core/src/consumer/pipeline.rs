@@ -119,6 +119,14 @@ impl Pipeline {
         pipeline
     }
 
+    /// A pipeline for a stream that replays a thread: as [`for_input`](Self::for_input), but the input's run id names
+    /// no run of it.
+    pub fn for_replay(input: &RunAgentInput) -> Self {
+        let mut pipeline = Self::new();
+        pipeline.sequence.expect_replay(input);
+        pipeline
+    }
+
     /// Adds a stage of the application's own, after those already there (`PROC-7`). Every frame then goes through a
     /// tree.
     #[must_use]

@@ -4,13 +4,15 @@
 //! stream that answers it goes through a [`Pipeline`] of its own (`PROC-1`), and what it delivers is folded into the one
 //! [`Conversation`]. Who carries the bytes, and what the time is, stays outside.
 
+use std::borrow::BorrowMut;
+
 use serde_json::Value;
 
-use super::prepare::{Peer, prepare_input};
+use super::prepare::{Peer, next_input, outgoing, prepare_input};
 use super::resume::ResumeError;
 use super::{Change, Conversation, Frame, Middleware, Pipeline, StreamEnd, StreamError};
 use crate::enforce::EnforceError;
-use crate::{Event, RunAgentInput, Warning, compat, enforce};
+use crate::{Event, RunAgentInput, RunId, ThreadId, Warning, compat, enforce};
 
 /// A consumer of one thread.
 ///
@@ -109,12 +111,16 @@ impl Session {
     ///
     /// # Errors
     /// A known member is malformed, or the input does not answer the pending interrupts. Nothing may be sent then.
-    pub fn send_json(&mut self, mut raw: Value, now_ms: i64) -> Result<Exchange<'_>, SendError> {
+    pub fn send_json(
+        &mut self,
+        mut raw: Value,
+        now_ms: i64,
+    ) -> Result<Exchange<&mut Conversation>, SendError> {
         let mut warnings = Vec::new();
         let cleaned =
             compat::outgoing_input(&mut raw, &mut warnings).and_then(|()| enforce::input(raw, &mut warnings));
         match cleaned {
-            Ok(input) => self.begin(input, now_ms, warnings),
+            Ok(input) => Exchange::begin(&mut self.conversation, input, self.peer, now_ms, warnings),
             Err(error) => {
                 warnings.iter().for_each(Warning::log);
                 Err(error.into())
@@ -128,28 +134,21 @@ impl Session {
     ///
     /// # Errors
     /// The input does not answer the pending interrupts. Nothing may be sent then.
-    pub fn send(&mut self, input: RunAgentInput, now_ms: i64) -> Result<Exchange<'_>, SendError> {
-        self.begin(input, now_ms, Vec::new())
-    }
-
-    fn begin(
+    pub fn send(
         &mut self,
         input: RunAgentInput,
         now_ms: i64,
-        mut warnings: Vec<Warning>,
-    ) -> Result<Exchange<'_>, SendError> {
-        let prepared = prepare_input(&mut self.conversation, input, self.peer, now_ms, &mut warnings);
-        warnings.iter().for_each(Warning::log);
-        let request = prepared?;
-        let pipeline = Pipeline::for_input(&request);
-        Ok(Exchange { conversation: &mut self.conversation, pipeline, request, warnings, suppressed: 0 })
+    ) -> Result<Exchange<&mut Conversation>, SendError> {
+        Exchange::new(&mut self.conversation, input, self.peer, now_ms)
     }
 }
 
 /// One input and the stream that answers it.
+///
+/// `C` is the conversation or a mutable reference to it; a [`Session`] lends its own.
 #[derive(Debug)]
-pub struct Exchange<'s> {
-    conversation: &'s mut Conversation,
+pub struct Exchange<C = Conversation> {
+    conversation: C,
     pipeline: Pipeline,
     request: RunAgentInput,
     warnings: Vec<Warning>,
@@ -157,7 +156,64 @@ pub struct Exchange<'s> {
     suppressed: u64,
 }
 
-impl Exchange<'_> {
+impl<C: BorrowMut<Conversation>> Exchange<C> {
+    /// Begins an exchange with a typed input, for who holds a conversation without a [`Session`] around it.
+    ///
+    /// `now_ms` is the time in milliseconds since the Unix epoch.
+    ///
+    /// # Errors
+    /// The input does not answer the pending interrupts. Nothing may be sent then.
+    pub fn new(conversation: C, input: RunAgentInput, peer: Peer, now_ms: i64) -> Result<Self, SendError> {
+        Self::begin(conversation, input, peer, now_ms, Vec::new())
+    }
+
+    fn begin(
+        mut conversation: C,
+        input: RunAgentInput,
+        peer: Peer,
+        now_ms: i64,
+        mut warnings: Vec<Warning>,
+    ) -> Result<Self, SendError> {
+        let prepared = prepare_input(conversation.borrow_mut(), input, peer, now_ms, &mut warnings);
+        warnings.iter().for_each(Warning::log);
+        let request = prepared?;
+        let pipeline = Pipeline::for_input(&request);
+        Ok(Self { conversation, pipeline, request, warnings, suppressed: 0 })
+    }
+
+    /// Begins an exchange that asks for what a producer has recorded of a thread and leaves what is held as it is
+    /// (`LIFE-8`).
+    ///
+    /// The request carries the messages that are held, so that the producer can restate them instead of streaming them
+    /// again. Its run id names no run: those of the stream that answers have their own.
+    ///
+    /// # Examples
+    /// ```
+    /// use agui_core::consumer::prepare::Peer;
+    /// use agui_core::consumer::{Conversation, Exchange, StreamEnd};
+    ///
+    /// let mut exchange = Exchange::replay(Conversation::new(), "trip-7", "ask-1", Peer::Current);
+    /// assert_eq!(exchange.request().thread_id.as_str(), "trip-7");
+    /// exchange.feed(r#"{"type":"RUN_STARTED","threadId":"trip-7","runId":"turn-1"}"#, &mut |_, _| {})?;
+    /// exchange.feed(r#"{"type":"RUN_FINISHED","threadId":"trip-7","runId":"turn-1"}"#, &mut |_, _| {})?;
+    /// assert_eq!(exchange.finish(), StreamEnd::Complete);
+    /// assert_eq!(exchange.warnings().count(), 0);
+    /// # Ok::<(), agui_core::consumer::StreamError>(())
+    /// ```
+    pub fn replay(
+        mut conversation: C,
+        thread_id: impl Into<ThreadId>,
+        run_id: impl Into<RunId>,
+        peer: Peer,
+    ) -> Self {
+        let held = conversation.borrow_mut();
+        held.begin_stream();
+        let mut request = next_input(held, thread_id, run_id);
+        outgoing(&mut request, peer);
+        let pipeline = Pipeline::for_replay(&request);
+        Self { conversation, pipeline, request, warnings: Vec::new(), suppressed: 0 }
+    }
+
     /// The input as it goes out.
     pub const fn request(&self) -> &RunAgentInput {
         &self.request
@@ -170,21 +226,22 @@ impl Exchange<'_> {
         self
     }
 
-    /// Takes one frame, folds what comes of it, and shows each event with what it changed.
+    /// Takes one frame, folds what comes of it, and hands over each event with what it changed.
     ///
     /// # Errors
     /// The stream is rejected. What was delivered before stays delivered.
     pub fn feed<'a>(
         &mut self,
         frame: impl Into<Frame<'a>>,
-        observe: &mut impl FnMut(&Event, Change),
+        observe: &mut impl FnMut(Event, Change),
     ) -> Result<(), StreamError> {
         let index = self.pipeline.frames();
         let Self { conversation, pipeline, warnings, .. } = self;
+        let conversation = conversation.borrow_mut();
         let known = warnings.len();
         let result = pipeline.feed(frame, &mut |event| {
             let change = conversation.apply(&event, warnings);
-            observe(&event, change);
+            observe(event, change);
         });
         if self.warnings.len() > known {
             let folded: Vec<_> = self.warnings.drain(known..).collect();
@@ -207,7 +264,12 @@ impl Exchange<'_> {
     }
 
     /// What the consumer holds.
-    pub const fn conversation(&self) -> &Conversation {
+    pub fn conversation(&self) -> &Conversation {
+        self.conversation.borrow()
+    }
+
+    /// Ends the exchange and gives the conversation back.
+    pub fn into_conversation(self) -> C {
         self.conversation
     }
 

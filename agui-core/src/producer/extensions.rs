@@ -35,6 +35,11 @@ impl Extensions {
         self.values.insert(TypeId::of::<T>(), Arc::new(value));
     }
 
+    /// Takes over every value of another map, in place of earlier ones of the same types.
+    pub fn merge(&mut self, other: Self) {
+        self.values.extend(other.values);
+    }
+
     /// The value of a type.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.values.get(&TypeId::of::<T>())?.downcast_ref()

@@ -153,8 +153,13 @@ impl Sequence {
     /// assert_eq!(error.rule(), "LIFE-9");
     /// ```
     pub fn expect_input(&mut self, input: &RunAgentInput) {
-        self.thread_id = Some(input.thread_id.clone());
+        self.expect_replay(input);
         self.requested = Some(input.run_id.clone());
+    }
+
+    /// As [`expect_input`](Self::expect_input) for an input that asks for a replay, whose run id names no run.
+    pub fn expect_replay(&mut self, input: &RunAgentInput) {
+        self.thread_id = Some(input.thread_id.clone());
         self.seed(&input.messages);
     }
 

@@ -35,7 +35,7 @@ struct Seen {
 
 impl Seen {
     /// Feeds a stream to its end, or up to the event that is refused.
-    fn feed(mut exchange: Exchange<'_>, stream: &Value) -> Self {
+    fn feed(mut exchange: Exchange<&mut Conversation>, stream: &Value) -> Self {
         let mut events = Vec::new();
         let mut error = None;
         for event in stream.as_array().unwrap() {

@@ -69,6 +69,18 @@ impl Body {
         }
     }
 
+    /// Stops the run, if it is the one that is meant: its ending comes as the last event. False if another one is
+    /// meant.
+    #[cfg(feature = "websocket")]
+    pub(crate) fn stop(&self, run_id: Option<&str>) -> bool {
+        let Repr::Stream(stream) = &self.0 else { return false };
+        let meant = run_id.is_none_or(|run_id| stream.reporter.info.run_id.as_str() == run_id);
+        if meant {
+            stream.source.stop();
+        }
+        meant
+    }
+
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         match &mut self.0 {
             Repr::Full(bytes) => {

@@ -50,7 +50,7 @@ use super::{Body, OnDisconnect, Pending, Refusal, RefusalCode, RequestHead, judg
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Endpoint {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 #[derive(Debug, Clone)]

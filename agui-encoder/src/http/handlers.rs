@@ -48,4 +48,15 @@ impl Handlers {
                 .with_message(format!("The header {header} names no agent that is served here."))
         })
     }
+
+    /// The agent of a name, on transports that name it apart from the headers. Where there is one agent it is that one.
+    #[cfg(any(feature = "websocket", feature = "stdio"))]
+    pub(crate) fn named(&self, name: &str) -> Result<Agent, Refusal> {
+        match self {
+            Self::One(agent) => Ok(agent.clone()),
+            Self::Named { agents, .. } => {
+                agents.get(name).cloned().ok_or_else(|| Refusal::new(RefusalCode::AgentNotFound))
+            }
+        }
+    }
 }

@@ -60,6 +60,20 @@ impl RequestHead {
     }
 }
 
+#[cfg(feature = "websocket")]
+impl RequestHead {
+    /// The head as it would be with this bearer token, for whoever judges tokens; nothing if no header can hold it.
+    pub(crate) fn with_bearer(&self, token: &str) -> Option<Self> {
+        let mut value = ::http::HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
+        value.set_sensitive(true);
+        let Inner { method, uri, headers, extensions } = &*self.0;
+        let mut headers = headers.clone();
+        headers.insert(AUTHORIZATION, value);
+        let (method, uri, extensions) = (method.clone(), uri.clone(), extensions.clone());
+        Some(Self(Arc::new(Inner { method, uri, headers, extensions })))
+    }
+}
+
 impl From<&request::Parts> for RequestHead {
     fn from(parts: &request::Parts) -> Self {
         Self(Arc::new(Inner {

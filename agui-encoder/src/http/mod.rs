@@ -35,6 +35,8 @@ mod registry;
 mod server;
 mod setters;
 mod settings;
+#[cfg(any(feature = "websocket", feature = "stdio"))]
+mod socket;
 mod source;
 
 pub use authenticate::{Admission, Intent};
@@ -47,4 +49,8 @@ pub use pending::Pending;
 pub use record::OnRecordFailure;
 pub use refusal::{Refusal, RefusalCode};
 pub use server::{AgentInfo, AgentServer};
+#[cfg(any(feature = "websocket", feature = "stdio"))]
+pub(crate) use socket::Backend;
+#[cfg(feature = "websocket")]
+pub(crate) use socket::Started;
 pub use source::Disconnect;

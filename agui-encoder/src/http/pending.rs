@@ -80,7 +80,7 @@ impl Pending {
 }
 
 impl Accepted {
-    async fn judge(self, body: RequestBody) -> Result<Admitted, Refusal> {
+    pub(crate) async fn judge(self, body: RequestBody) -> Result<Admitted, Refusal> {
         let settings = &self.endpoint.settings;
         let body = judge::complete(settings, body)?;
         let (input, warnings) = input::read(&body, settings.generate_ids)?;
@@ -93,16 +93,17 @@ impl Accepted {
 }
 
 /// A run that may start.
-struct Admitted {
+#[must_use]
+pub(crate) struct Admitted {
     accepted: Accepted,
     input: Arc<RunAgentInput>,
-    warnings: Vec<Warning>,
+    pub(crate) warnings: Vec<Warning>,
     slot: Slot,
 }
 
 impl Admitted {
     /// Starts the run and answers with its events.
-    fn start(self) -> Response<Body> {
+    pub(crate) fn start(self) -> Response<Body> {
         let Self { accepted, input, warnings, slot } = self;
         let Accepted { endpoint, agent, format, extensions } = accepted;
         let settings = &endpoint.settings;

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use ::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use ::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, SEC_WEBSOCKET_VERSION, UPGRADE, WWW_AUTHENTICATE};
 use ::http::{HeaderValue, Response, StatusCode};
 use serde::Serialize;
 
@@ -39,6 +39,8 @@ pub enum RefusalCode {
     BodyTooLarge,
     /// The content type is not JSON.
     UnsupportedMediaType,
+    /// The path speaks WebSocket alone.
+    UpgradeRequired,
     /// The caller has too many runs in progress.
     TooManyRuns,
     /// A failure of the server before the stream.
@@ -77,6 +79,7 @@ impl RefusalCode {
             Self::UnsupportedMediaType => {
                 (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "Unsupported media type")
             }
+            Self::UpgradeRequired => (StatusCode::UPGRADE_REQUIRED, "upgrade_required", "Upgrade required"),
             Self::TooManyRuns => (StatusCode::TOO_MANY_REQUESTS, "too_many_runs", "Too many runs"),
             Self::InternalError => (StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "Internal error"),
             Self::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Unavailable"),
@@ -125,6 +128,7 @@ impl Refusal {
             RefusalCode::RunExists => "The thread has a run of this id already.",
             RefusalCode::BodyTooLarge => "The body is larger than the server accepts.",
             RefusalCode::UnsupportedMediaType => "The content type must be application/json.",
+            RefusalCode::UpgradeRequired => "Only a WebSocket upgrade is served here.",
             RefusalCode::TooManyRuns => "The caller has too many runs in progress.",
             RefusalCode::InternalError => "The server failed before the run began.",
             RefusalCode::Unavailable => "The server takes no new runs at the moment.",
@@ -235,6 +239,10 @@ impl Refusal {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if self.0.code == RefusalCode::Unauthorized {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if self.0.code == RefusalCode::UpgradeRequired {
+            headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+            headers.insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
         }
         if let Some(allow) = self.0.allow {
             headers.insert(ALLOW, HeaderValue::from_static(allow));

@@ -21,6 +21,9 @@ pub(crate) struct Registry {
     inner: Mutex<Inner>,
     /// Told when the last run has ended.
     idle: Notify,
+    /// Fires when new runs are refused, for connections that outlive a run.
+    #[cfg(feature = "websocket")]
+    pub(crate) shutting_down: CancellationToken,
     /// Cancelled when a shutdown is done: who still follows a run follows one of another process.
     pub(crate) closed: CancellationToken,
 }
@@ -93,6 +96,8 @@ impl Registry {
     /// Refuses new runs, lets the others end for as long as `grace`, then cancels them; resolves when all have ended.
     pub(crate) fn shutdown(self: Arc<Self>, grace: Duration) -> impl Future<Output = ()> + Send {
         self.lock().closing = true;
+        #[cfg(feature = "websocket")]
+        self.shutting_down.cancel();
         async move {
             if tokio::time::timeout(grace, self.idle()).await.is_err() {
                 let running: Vec<_> = {

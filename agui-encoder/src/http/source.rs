@@ -111,6 +111,16 @@ impl Source {
         }
     }
 
+    /// Stops the run, whose ending is still to come.
+    #[cfg(feature = "websocket")]
+    pub(crate) fn stop(&self) {
+        match self {
+            Self::Empty | Self::Record(_) => {}
+            Self::Run(run) => run.control.cancel(CancelReason::Stopped),
+            Self::Recorded(run) => run.control.cancel(CancelReason::Stopped),
+        }
+    }
+
     /// A way to say that the reader is gone; none where that changes nothing.
     pub(crate) fn disconnect(&self) -> Option<Disconnect> {
         let (control, policy, tail) = match self {

@@ -60,12 +60,6 @@ pub(super) const FAMILIES: &[(&str, &[Binds])] = &[
 
 /// Rules that bind a consumer and that no test of the libraries can show, with the reason.
 pub(super) const EXEMPT: &[(&str, &str)] = &[
-    ("BIND-1", "for the consumer, about the HTTP request it sends; nothing in the workspace sends one"),
-    (
-        "BIND-3",
-        "for the consumer, about what it offers in `Accept`; nothing in the workspace sends a request",
-    ),
-    ("BIND-7", "permissions, and a duty of whoever sends the request"),
     ("CAP-4", "names what not to expect; the libraries act on no declaration"),
     ("SEC-5", "a duty of applications and their user interfaces"),
 ];

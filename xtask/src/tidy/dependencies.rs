@@ -21,7 +21,7 @@ struct Rule {
     banned_of_tokio: &'static [&'static str],
 }
 
-const RULES: [Rule; 6] = [
+const RULES: [Rule; 7] = [
     // Neither HTTP nor a clock nor a runtime.
     Rule {
         package: "agui-core",
@@ -48,6 +48,11 @@ const RULES: [Rule; 6] = [
     Rule { package: "agui-axum", banned: &["actix-web", "warp", "agui-schema"], banned_of_tokio: &[] },
     Rule { package: "agui-actix", banned: &["axum", "warp", "agui-schema"], banned_of_tokio: &[] },
     Rule { package: "agui-warp", banned: &["axum", "actix-web", "agui-schema"], banned_of_tokio: &[] },
+    Rule {
+        package: "agui-client",
+        banned: &["axum", "actix-web", "warp", "agui-schema"],
+        banned_of_tokio: &[],
+    },
     Rule {
         package: "agui-schema",
         banned: &["agui-core", "agui-encoder", "agui-axum", "agui-actix", "agui-warp", "tokio"],

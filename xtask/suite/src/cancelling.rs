@@ -31,7 +31,7 @@ impl Drop for Sign {
 }
 
 /// A handler made of a function that gets a sign to hold and a channel to report on.
-fn watched<F, Fut>(work: F) -> (impl RunHandler, UnboundedReceiver<&'static str>)
+pub(crate) fn watched<F, Fut>(work: F) -> (impl RunHandler, UnboundedReceiver<&'static str>)
 where
     F: Fn(Run, UnboundedSender<&'static str>) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<(), agui_core::RunError>> + Send,

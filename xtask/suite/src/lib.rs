@@ -8,6 +8,8 @@
 //! The server serves the endpoint on `/agui`, behind the framework's own CORS layer, which mirrors any origin with
 //! credentials and lets GET and POST and any requested header through.
 //!
+//! [`websocket_suite!`] does the same for the WebSocket transport, served on `/agui/ws`.
+//!
 //! [`suite!`] makes a test of every case. Apart stand [`memory`], which measures the whole process and so runs alone in
 //! a test binary of its own, and what needs another server: [`compression`], [`demo`], [`threads`], and the bounds that a binding
 //! promises for noticing that a client is gone, [`cancelling::a_silent_run_ends_within`].
@@ -29,11 +31,14 @@ pub mod http2;
 pub mod memory;
 pub mod refusals;
 mod server;
+mod socket;
 pub mod streams;
 pub mod threads;
+pub mod websocket;
 
 pub use client::{Answer, Client, post_json};
-pub use server::{Server, Start, TaskGuard};
+pub use server::{Server, Start, StartSockets, TaskGuard};
+pub use socket::SocketClient;
 
 use std::time::Duration;
 
@@ -107,6 +112,37 @@ macro_rules! suite {
                 $crate::within_a_minute($crate::$module::$case(super::$start)).await;
             }
         )* } )*
+    };
+}
+
+/// Makes a test of every case about WebSocket. The argument names a function in scope that is a [`StartSockets`].
+#[macro_export]
+macro_rules! websocket_suite {
+    ($start:ident) => {
+        $crate::suite! { @cases $start
+            websocket {
+                what_is_no_upgrade_of_ours_is_refused_before_it
+                the_subprotocol_is_echoed
+                a_conversation_of_several_runs
+                a_hello_brings_token_and_attributes
+                a_wrong_token_closes
+                a_missing_hello_closes
+                frames_that_are_not_the_protocol_close
+                an_oversized_frame_closes
+                a_frame_of_exactly_the_limit_is_read
+                a_refused_input_keeps_the_socket
+                an_input_during_a_run_closes
+                a_stop_ends_the_run_and_not_the_socket
+                an_event_is_not_held_back
+                a_client_that_goes_away_ends_its_run
+                a_half_open_peer_counts_as_gone
+                a_slow_reader_makes_the_agent_wait_and_loses_nothing
+                a_reader_that_stays_away_is_closed
+                a_thousand_idle_sockets_are_no_burden
+                shutdown_closes_behind_the_terminal_event
+                headers_of_the_upgrade_reach_the_handler
+            }
+        }
     };
 }
 

@@ -6,9 +6,13 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 
 use agui_encoder::http::Endpoint;
+use agui_encoder::ws::WebSocketEndpoint;
 
 /// Starts a server on a free port of the loopback interface. It accepts connections when the future resolves.
 pub type Start = fn(Endpoint) -> Pin<Box<dyn Future<Output = Server> + Send>>;
+
+/// [`Start`] for an endpoint of sockets, on `/agui/ws`.
+pub type StartSockets = fn(WebSocketEndpoint) -> Pin<Box<dyn Future<Output = Server> + Send>>;
 
 /// A server that is up until this is dropped.
 pub struct Server {

@@ -81,14 +81,14 @@ use crate::Format;
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct AgentServer {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 #[derive(Clone)]
 pub(crate) struct Inner {
     agents: BTreeMap<Arc<str>, Registered>,
     pub(crate) settings: Settings,
-    registry: Arc<Registry>,
+    pub(crate) registry: Arc<Registry>,
     store: Arc<dyn DynRunStore>,
     owner_of: Option<IdentityOf>,
     supersede: bool,
@@ -334,10 +334,10 @@ impl Accepted {
 }
 
 /// A request, without what it asks for.
-struct Asked {
-    server: Arc<Inner>,
-    format: Format,
-    extensions: Extensions,
+pub(crate) struct Asked {
+    pub(crate) server: Arc<Inner>,
+    pub(crate) format: Format,
+    pub(crate) extensions: Extensions,
 }
 
 impl Asked {
@@ -359,6 +359,20 @@ impl Asked {
 }
 
 impl Inner {
+    /// The agent of a name. Where there is a single one, it need not be named.
+    #[cfg(any(feature = "websocket", feature = "stdio"))]
+    pub(crate) fn agent_or_only(&self, id: Option<&str>) -> Result<Agent, Refusal> {
+        match id {
+            Some(id) => self.agent(id),
+            None if self.agents.len() == 1 => {
+                let only = self.agents.values().next().map(|registered| registered.agent.clone());
+                only.ok_or_else(|| Refusal::new(RefusalCode::AgentNotFound))
+            }
+            None => Err(Refusal::new(RefusalCode::AgentNotFound)
+                .with_message("There are several agents here, and the input names none by agentId.")),
+        }
+    }
+
     fn agent(&self, id: &str) -> Result<Agent, Refusal> {
         let found = self.agents.get(id).map(|registered| registered.agent.clone());
         found.ok_or_else(|| Refusal::new(RefusalCode::AgentNotFound))

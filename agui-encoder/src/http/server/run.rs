@@ -25,14 +25,14 @@ use crate::http::{Body, RefusalCode, RunInfo, input, judge};
 const SUPERSEDE_MARGIN: Duration = Duration::from_secs(3);
 
 /// An input, with what was odd about it.
-pub(super) type Read = (RunAgentInput, Vec<Warning>);
+pub(crate) type Read = (RunAgentInput, Vec<Warning>);
 
 impl Asked {
-    pub(super) fn input(&self, body: &Bytes) -> Result<Read, Refusal> {
+    pub(crate) fn input(&self, body: &Bytes) -> Result<Read, Refusal> {
         input::read(body, self.server.settings.generate_ids)
     }
 
-    pub(super) async fn run(self, agent: Agent, (input, warnings): Read) -> Result<Response<Body>, Refusal> {
+    pub(crate) async fn run(self, agent: Agent, (input, warnings): Read) -> Result<Response<Body>, Refusal> {
         let settings = &self.server.settings;
         let input = Arc::new(input);
         judge::admit(settings, &self.extensions, &input, agent.name.as_ref(), Intent::Run).await?;

@@ -1,0 +1,9 @@
+//! The WebSocket transport on a socket made of memory and a clock that stands still.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod closing;
+mod opening;
+mod peer;
+mod runs;
