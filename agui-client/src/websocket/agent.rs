@@ -174,7 +174,8 @@ impl WebSocketAgent {
         {
             return Ok(socket);
         }
-        connect(&self.url, &self.headers, &self.greeting, self.max_frame_bytes).await
+        // With TLS the handshake takes tens of KiB, which would be in the future of everybody who dials.
+        Box::pin(connect(&self.url, &self.headers, &self.greeting, self.max_frame_bytes)).await
     }
 }
 
