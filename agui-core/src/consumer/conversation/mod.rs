@@ -182,9 +182,20 @@ impl Conversation {
         // same at a higher price.
         if let Event::TextMessageContent(event) = event
             && event.metadata.is_none()
-            && let Some((at, slot)) = self.slots.last_mut()
-            && let Message::Assistant(message) = &mut slot.message
-            && message.id == event.message_id
+            && let Some((at, message)) = self.slots.again(&event.message_id)
+        {
+            message.content.get_or_insert_default().push_str(&event.delta);
+            return Change::TextAppended(MessageKey(at));
+        }
+        self.apply_elsewhere(event, warnings)
+    }
+
+    /// Text for another message than the one before, or anything else.
+    #[inline(never)]
+    fn apply_elsewhere(&mut self, event: &Event, warnings: &mut Vec<Warning>) -> Change {
+        if let Event::TextMessageContent(event) = event
+            && event.metadata.is_none()
+            && let Some((at, message)) = self.slots.seek(&event.message_id)
         {
             message.content.get_or_insert_default().push_str(&event.delta);
             return Change::TextAppended(MessageKey(at));
@@ -192,6 +203,7 @@ impl Conversation {
         self.apply_any(event, warnings)
     }
 
+    #[inline(never)]
     fn apply_any(&mut self, event: &Event, warnings: &mut Vec<Warning>) -> Change {
         match event {
             Event::TextMessageContent(event) => {
