@@ -64,7 +64,7 @@ export const following = (response) => {
     until: async (isIt) => {
       for (;;) {
         const event = await next();
-        assert.ok(event !== undefined, `the stream ended after ${typesOf(events)}`);
+        if (event === undefined) assert.fail(`the stream ended after ${typesOf(events)}`);
         if (isIt(event)) return event;
       }
     },

@@ -209,10 +209,12 @@ for (const at of surfaces) {
           while (ready().isLoading) await new Promise((resolve) => setTimeout(resolve, 10));
           return ready().suggestions.map(({ title, message }) => ({ title, message }));
         };
-        // Connecting has asked for them already; asking again takes that back by a stop.
+        // Connecting has asked for them already; asking again takes that back by a stop, which may come too late.
         tab.core.reloadSuggestions("script");
         tab.core.reloadSuggestions("script");
-        assert.deepEqual(await generated(), suggestions);
+        const made = await generated();
+        assert.ok(made.length > 0 && made.length <= 3);
+        for (const suggestion of made) assert.deepEqual(suggestion, suggestions[0]);
         assert.deepEqual(shown(tab), []);
         quiet(tab);
       });
@@ -309,6 +311,9 @@ describe("CopilotKit and credentials", () => {
     await say(tab, "q", [{ text: "never" }]);
     const error = tab.errors.find(({ code }) => code === "agent_run_failed");
     assert.ok(error.message.includes("401") && error.message.includes("unauthorized"), JSON.stringify(tab.errors));
+    // It asks then whether the server is there, and is told the same.
+    while (!tab.errors.some(({ code }) => code === "runtime_info_fetch_failed")) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal(tab.core.runtimeConnectionStatus, "error");
     consoleOutput();
   });
 
