@@ -8,7 +8,7 @@
 //! The server serves the endpoint on `/agui`, behind the framework's own CORS layer, which mirrors any origin with
 //! credentials and lets GET and POST and any requested header through.
 //!
-//! [`suite!`] makes a test of every case. [`memory`] stands apart: it measures the whole process, so it runs alone in
+//! [`suite!`] makes a test of every case for one endpoint, [`surface_suite!`] for an `AgentServer`. [`memory`] stands apart: it measures the whole process, so it runs alone in
 //! a test binary of its own.
 
 #![expect(
@@ -26,9 +26,10 @@ pub mod memory;
 pub mod refusals;
 mod server;
 pub mod streams;
+pub mod surface;
 
 pub use client::{Answer, Client, post_json};
-pub use server::{Server, Start, TaskGuard};
+pub use server::{Server, Start, StartServer, TaskGuard};
 
 use std::time::Duration;
 
