@@ -85,5 +85,18 @@ export const shows = ({ agent }, part) => {
 /** What the page shows. */
 export const shown = ({ agent }) => plain(agent.messages);
 
+/** Presses the stop button. The client looks at no answer to that; this waits for it and gives it. */
+export const stop = async ({ core, agent }) => {
+  const { fetch } = globalThis;
+  let answer;
+  globalThis.fetch = (...request) => (answer = fetch(...request));
+  try {
+    core.stopAgent({ agent });
+  } finally {
+    globalThis.fetch = fetch;
+  }
+  return (await answer).json();
+};
+
 /** The page is reloaded or closed: its connections are gone, and nothing is said to the server. */
 export const leave = ({ agent }) => agent.abortController.abort();

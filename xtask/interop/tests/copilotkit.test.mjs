@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { consoleOutput, listenToConsole } from "../lib/client.mjs";
-import { chat, leave, page, say, settled, shown, shows, told } from "../lib/copilot.mjs";
+import { chat, leave, page, say, settled, shown, shows, stop, told } from "../lib/copilot.mjs";
 import { asking, following, fresh, holding, open, secure, stopped, surfaces } from "../lib/surface.mjs";
 import { canary, eventually, freshLabel, post, readRun } from "../lib/wire.mjs";
 
@@ -130,7 +130,7 @@ for (const at of surfaces) {
         const watcher = await chat(at, { runtimeTransport, threadId: runner.threadId, connect: false });
         const watching = watcher.core.connectAgent({ agent: watcher.agent });
         await told(watcher, is("STEP_STARTED"));
-        runner.core.stopAgent({ agent: runner.agent });
+        assert.equal((await stop(runner)).stopped, true);
         // Neither resolves unless the server ends the stream.
         await Promise.all([running, watching]);
         for (const tab of [runner, watcher]) {
@@ -151,14 +151,14 @@ for (const at of surfaces) {
         const watcher = await chat(at, { runtimeTransport, threadId: runner.threadId, connect: false });
         const watching = watcher.core.connectAgent({ agent: watcher.agent });
         await shows(watcher, "so far");
-        watcher.core.stopAgent({ agent: watcher.agent });
+        assert.equal((await stop(watcher)).stopped, true);
         await Promise.all([running, watching]);
         quiet(runner, watcher);
       });
 
       test("a stop when nothing runs does no harm", async () => {
         const tab = await chat(at, { runtimeTransport });
-        tab.core.stopAgent({ agent: tab.agent });
+        assert.equal((await stop(tab)).stopped, false);
         await say(tab, "q", [{ text: "a", id: fresh("m") }]);
         assert.equal(shown(tab).at(-1).content, "a");
         quiet(tab);
@@ -274,7 +274,7 @@ for (const at of surfaces) {
           const runner = await chat(at, { runtimeTransport, threadId });
           const running = say(runner, "q", [{ text: "so far", id: fresh("m") }, LONG]);
           await shows(runner, "so far");
-          runner.core.stopAgent({ agent: runner.agent });
+          assert.equal((await stop(runner)).stopped, true);
           await running;
           const again = await chat(at, { runtimeTransport, threadId });
           assert.deepEqual(shown(again), shown(runner));
