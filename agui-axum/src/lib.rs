@@ -232,8 +232,3 @@ where
         response
     })
 }
-
-/// The project's front page, so that its program compiles.
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;
