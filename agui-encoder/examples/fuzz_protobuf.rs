@@ -1,8 +1,9 @@
 //! A fuzzer of the binary decoder that needs nothing but stable Rust.
 //!
-//! It mutates the bytes of the test vectors and checks what must hold of any bytes: nothing panics, the short and the
-//! long way of decoding agree, what decodes to a valid event is encoded and decoded again without a change, and what
-//! comes out does not depend on how the body is cut. The seed makes a run repeatable.
+//! It mutates the bytes of the test vectors and of the corpus that earlier runs have left, and checks what must hold of
+//! any bytes: nothing panics, the short and the long way of decoding agree, what decodes to a valid event is encoded and
+//! decoded again without a change, and what comes out does not depend on how the body is cut. The seed makes a run
+//! repeatable. `tests/protobuf/corpus.txt` was kept from one of 1,230 seconds and 88 million payloads.
 //!
 //! `cargo run --release -p agui-encoder --example fuzz_protobuf -- [--seconds N] [--seed N] [--corpus DIR]`
 
@@ -25,6 +26,8 @@ use serde_json::Value;
 
 const DATA: [&str; 2] =
     [include_str!("../tests/protobuf/vectors.json"), include_str!("../tests/protobuf/decode-cases.json")];
+/// A line of hexadecimal for each payload that an earlier run has kept.
+const CORPUS: &str = include_str!("../tests/protobuf/corpus.txt");
 
 /// Inputs kept while fuzzing; a new one takes the place of an old one.
 const KEPT: usize = 4096;
@@ -42,6 +45,7 @@ fn main() {
         }
     }
     let mut pool: Vec<Vec<u8>> = DATA.iter().flat_map(|text| seeds(text)).collect();
+    pool.extend(CORPUS.lines().map(unhex));
     if let Some(files) = corpus.as_ref().and_then(|folder| std::fs::read_dir(folder).ok()) {
         pool.extend(files.filter_map(|file| std::fs::read(file.ok()?.path()).ok()));
     }
@@ -88,13 +92,11 @@ fn main() {
 
 fn seeds(text: &str) -> Vec<Vec<u8>> {
     let entries: Vec<Value> = serde_json::from_str(text).unwrap();
-    entries
-        .iter()
-        .map(|entry| entry["hex"].as_str().unwrap())
-        .map(|hex| {
-            (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
-        })
-        .collect()
+    entries.iter().map(|entry| unhex(entry["hex"].as_str().unwrap())).collect()
+}
+
+fn unhex(hex: &str) -> Vec<u8> {
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
 }
 
 /// Checks one payload; returns whether it decoded, and a mark that tells behaviours apart.

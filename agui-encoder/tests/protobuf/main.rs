@@ -7,6 +7,7 @@
 mod common;
 
 mod cases;
+mod corpus;
 mod framing;
 mod hostile;
 mod pipeline;

@@ -19,7 +19,10 @@ pub(crate) fn entries(text: &str) -> Vec<Value> {
 }
 
 pub(crate) fn unhex(entry: &Value) -> Vec<u8> {
-    let hex = entry["hex"].as_str().unwrap();
+    unhex_text(entry["hex"].as_str().unwrap())
+}
+
+pub(crate) fn unhex_text(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
 }
 

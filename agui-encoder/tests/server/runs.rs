@@ -6,7 +6,7 @@ use std::time::Duration;
 use agui_core::store::{MemoryLimits, MemoryRunStore, RunStore, ThreadKey};
 use agui_core::{Run, RunEnd, RunError, RunStartedEvent, TextMessageContentEvent, TextMessageStartEvent};
 use agui_encoder::http::{AgentServer, OnDisconnect};
-use http::{Request, header};
+use http::Request;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, Semaphore};
 
@@ -328,7 +328,7 @@ async fn a_replay_is_in_the_format_that_is_asked_for() {
     events(run(&server, "greet", &input("t", "r")).await).await;
     let mut asked = post_to("/agent/greet/connect", &input("t", "x"));
     let binary = "application/vnd.ag-ui.event+proto";
-    asked.headers_mut().insert(header::ACCEPT, binary.parse().unwrap());
+    asked.headers_mut().insert(http::header::ACCEPT, binary.parse().unwrap());
     let response = ask(&server, asked).await;
     assert_eq!(response.headers()["content-type"], binary);
     let mut body = response.into_body();
@@ -367,9 +367,7 @@ async fn a_run_over_its_time_ends_with_an_error_in_its_record() {
 async fn a_panic_is_in_the_record_without_its_text() {
     let server = server().with_agent("panic", |run: Run| async move {
         run.text("so far").await?;
-        if run.run_id().as_str() == "r" {
-            panic!("s3cret");
-        }
+        assert_ne!(run.run_id().as_str(), "r", "s3cret");
         Ok(RunEnd::success())
     });
     let sent = text(run(&server, "panic", &input("t", "r")).await).await;
@@ -423,4 +421,50 @@ async fn the_request_reaches_the_handler() {
     asked.headers_mut().insert("x-said", "hi".parse().unwrap());
     let sent = events(ask(&server, asked).await.into_body()).await;
     assert_eq!(sent[2]["delta"], "hi");
+}
+
+#[test]
+fn a_run_whose_server_is_gone_has_an_ending_in_its_record() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let store = MemoryRunStore::default();
+    let gone = runtime();
+    let server = server().with_store(store.clone());
+    gone.block_on(async {
+        let mut body = run(&server, "wait", &input("t", "r")).await;
+        assert!(chunk(&mut body).await.is_some());
+        settle().await;
+    });
+    // The tasks of the run go with their runtime.
+    drop(gone);
+    runtime().block_on(async {
+        let sent = events(connect(&server, "wait", &input("t", "x")).await).await;
+        assert_eq!(types(&sent)[..2], ["RUN_STARTED", "TEXT_MESSAGE_START"]);
+        assert_eq!(sent.last().unwrap()["code"], "producer_lost");
+        assert_eq!(events(run(&server, "greet", &input("t", "s")).await).await.len(), 5);
+    });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_is_behind_where_the_record_has_too_many_readers_is_borne_with() {
+    let store = MemoryRunStore::new(MemoryLimits::default().with_max_followers(1));
+    let go = Arc::new(Notify::new());
+    let going = Arc::clone(&go);
+    let server = AgentServer::new().with_store(store).with_agent("flood", move |run: Run| {
+        let going = Arc::clone(&going);
+        async move {
+            let mut message = run.message();
+            going.notified().await;
+            for at in 0..400 {
+                message.delta(format!("{at}:{}", "x".repeat(10_000))).await?;
+            }
+            message.end().await?;
+            Ok(RunEnd::success())
+        }
+    });
+    let stalled = run(&server, "flood", &input("t", "r")).await;
+    let other = connect(&server, "flood", &input("t", "x")).await;
+    go.notify_one();
+    let all = events(other).await;
+    assert_eq!(all.len(), 404);
+    assert_eq!(events(stalled).await, all);
 }

@@ -75,10 +75,6 @@ impl Recorder {
         let compaction = if control.is_unchecked() { Compaction::Never } else { Compaction::Allowed };
         let last = match stop {
             Stop::Ended(mut events, last) => {
-                if !control.is_over() {
-                    // Its ending was unjudged, and it may write on. Nothing of that goes anywhere.
-                    control.detach();
-                }
                 events.push(last.clone());
                 let finish = finish(&*store, lease, events.into(), compaction);
                 match timeout(settings.store_timeout, finish).await {
@@ -126,8 +122,9 @@ struct Guard<'a> {
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
+        // The recorder was dropped, or the ending was written unjudged and the handler would write on to nobody.
         if !self.control.is_over() {
-            self.control.settle_failed(&RunError::internal("the recorder of the run was dropped"));
+            self.control.settle_failed(&RunError::internal("nothing of the run is recorded any more"));
             self.control.cancel(CancelReason::Stopped);
         }
         // The real one is there already, unless the recorder was dropped.
