@@ -12,9 +12,9 @@ use actix_cors::Cors;
 use actix_web::dev::ServerHandle;
 use actix_web::http::Method;
 use actix_web::rt::System;
-use actix_web::web::ServiceConfig;
+use actix_web::web::{self, ServiceConfig};
 use actix_web::{App, HttpServer};
-use agui_actix::Endpoint;
+use agui_actix::{AgentServer, Endpoint};
 use agui_suite::Server;
 
 /// What a client that closes its half of a connection is taken for.
@@ -34,6 +34,22 @@ pub(crate) fn start(endpoint: Endpoint) -> Pin<Box<dyn Future<Output = Server> +
 /// The same on a server with actix-web's default for half-closed connections.
 pub(crate) fn start_with_defaults(endpoint: Endpoint) -> Pin<Box<dyn Future<Output = Server> + Send>> {
     Box::pin(async move { serve(agent(endpoint), HalfClosed::Reading) })
+}
+
+/// A runtime surface as the documentation says to mount it.
+pub(crate) fn start_server(
+    agents: AgentServer,
+    prefix: &'static str,
+) -> Pin<Box<dyn Future<Output = Server> + Send>> {
+    let mount = move |config: &mut ServiceConfig| {
+        let service = agui_actix::server(agents.clone());
+        if prefix.is_empty() {
+            config.default_service(service);
+        } else {
+            config.service(web::scope(prefix).default_service(service));
+        }
+    };
+    Box::pin(async move { serve(mount, HalfClosed::Gone) })
 }
 
 fn agent(endpoint: Endpoint) -> impl Fn(&mut ServiceConfig) + Clone + Send + 'static {

@@ -5,7 +5,7 @@
 
 use std::pin::Pin;
 
-use agui_axum::{Endpoint, WebSocketEndpoint};
+use agui_axum::{AgentServer, Endpoint, WebSocketEndpoint};
 use agui_suite::{Server, TaskGuard};
 use axum::Router;
 use axum::http::Method;
@@ -14,13 +14,30 @@ use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 
 /// An endpoint as the documentation says to serve it.
 pub(crate) fn start(endpoint: Endpoint) -> Pin<Box<dyn Future<Output = Server> + Send>> {
-    let cors = CorsLayer::new()
+    let app = Router::new().route("/agui", agui_axum::endpoint(endpoint)).layer(cors());
+    Box::pin(serve(app))
+}
+
+/// A runtime surface as the documentation says to mount it.
+pub(crate) fn start_server(
+    agents: AgentServer,
+    prefix: &'static str,
+) -> Pin<Box<dyn Future<Output = Server> + Send>> {
+    let service = agui_axum::server(agents);
+    let app = if prefix.is_empty() {
+        Router::new().fallback_service(service)
+    } else {
+        Router::new().nest_service(prefix, service)
+    };
+    Box::pin(serve(app.layer(cors())))
+}
+
+fn cors() -> CorsLayer {
+    CorsLayer::new()
         .allow_origin(AllowOrigin::mirror_request())
         .allow_headers(AllowHeaders::mirror_request())
         .allow_methods(AllowMethods::list([Method::GET, Method::POST]))
-        .allow_credentials(true);
-    let app = Router::new().route("/agui", agui_axum::endpoint(endpoint)).layer(cors);
-    Box::pin(serve(app))
+        .allow_credentials(true)
 }
 
 /// Serves any application on a free port.

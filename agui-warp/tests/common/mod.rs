@@ -6,25 +6,44 @@
 use std::pin::Pin;
 
 use agui_suite::{Server, TaskGuard};
-use agui_warp::Endpoint;
+use agui_warp::{AgentServer, Endpoint};
 use tokio::net::{TcpListener, TcpSocket};
 use warp::filters::BoxedFilter;
+use warp::filters::cors::Builder;
 use warp::http::{HeaderValue, header::VARY};
+use warp::reply::Response;
 use warp::{Filter, Reply};
 
 /// An endpoint as the documentation says to serve it.
 pub(crate) fn start(endpoint: Endpoint) -> Pin<Box<dyn Future<Output = Server> + Send>> {
-    let cors = warp::cors()
+    let app = warp::path!("agui").and(agui_warp::endpoint(endpoint)).with(cors()).map(vary_by_origin);
+    Box::pin(async { serve(app.boxed()) })
+}
+
+/// A runtime surface as the documentation says to mount it.
+pub(crate) fn start_server(
+    agents: AgentServer,
+    prefix: &'static str,
+) -> Pin<Box<dyn Future<Output = Server> + Send>> {
+    let segments = prefix.split('/').filter(|segment| !segment.is_empty());
+    let mount = segments.fold(warp::any().boxed(), |mount, segment| mount.and(warp::path(segment)).boxed());
+    let app = mount.and(agui_warp::server(agents)).with(cors()).map(vary_by_origin);
+    Box::pin(async { serve(app.boxed()) })
+}
+
+fn cors() -> Builder {
+    warp::cors()
         .allow_any_origin()
         .allow_headers(["authorization", "content-type", "x-agent-id"])
         .allow_methods(["GET", "POST"])
-        .allow_credentials(true);
-    let app = warp::path!("agui").and(agui_warp::endpoint(endpoint)).with(cors).map(|reply| {
-        let mut response = Reply::into_response(reply);
-        response.headers_mut().append(VARY, HeaderValue::from_static("origin"));
-        response
-    });
-    Box::pin(async { serve(app.boxed()) })
+        .allow_credentials(true)
+}
+
+/// The layer does not say it itself.
+fn vary_by_origin(reply: impl Reply) -> Response {
+    let mut response = reply.into_response();
+    response.headers_mut().append(VARY, HeaderValue::from_static("origin"));
+    response
 }
 
 /// Serves any application on a free port.

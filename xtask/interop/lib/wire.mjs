@@ -109,6 +109,7 @@ export async function* arriving(response) {
     assert.ok(rest.length < 1000000, "a megabyte without an empty line");
     for (const frame of frames) yield { frame, ms: performance.now() - from };
   }
+  assert.equal(rest, "", "the body ends inside a frame");
 }
 
 /** What the server counts under a label. */

@@ -2,25 +2,17 @@
 // formed is kept as NDJSON, so that the schema and the models of another SDK can judge each frame.
 
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, test } from "node:test";
 import { cases, instance, slug } from "../cases/index.mjs";
+import { keep } from "../lib/capture.mjs";
 import { forOlderReader, matchesEvents, noStrayNulls } from "../lib/check.mjs";
 import { started } from "../lib/events.mjs";
-import { CAPTURE_DIR, KEEPALIVE_MS } from "../lib/settings.mjs";
+import { KEEPALIVE_MS } from "../lib/settings.mjs";
 import {
   arriving, bareRequest, canary, eventOf, eventsOf, framesOf, inputOf, KEEPALIVE, post, readRun, runOf, scriptOf, SSE,
 } from "../lib/wire.mjs";
 
 await canary();
-
-if (CAPTURE_DIR !== undefined) mkdirSync(CAPTURE_DIR, { recursive: true });
-
-const keep = (name, events) => {
-  if (CAPTURE_DIR === undefined) return;
-  writeFileSync(join(CAPTURE_DIR, `${name}.ndjson`), events.map((event) => `${JSON.stringify(event)}\n`).join(""));
-};
 
 const bothReaders = [
   { reader: "a reader of 1.0", members: { protocolVersion: "1.0" }, suffix: "", sees: (event) => event },

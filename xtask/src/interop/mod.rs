@@ -148,29 +148,43 @@ impl Place {
         models.arg("python/test_frames.py").env("AGUI_CAPTURE_DIR", &captures).current_dir(&self.suites);
         note("a frame before the Python models", passes(&mut models)?);
 
-        println!("==> captured frames, by the vendored schema ({name})");
+        println!("==> captured frames and capabilities, by the vendored schema ({name})");
         let report = judge(&captures)?;
         for line in &report.lines {
             println!("{line}");
         }
-        println!("{} streams, {} frames, {} violations", report.streams, report.frames, report.lines.len());
-        note("a frame before the schema", report.lines.is_empty());
+        let Report { streams, frames, capabilities, lines } = &report;
+        println!(
+            "{streams} streams, {frames} frames, {capabilities} capabilities, {} violations",
+            lines.len()
+        );
+        note("what was captured before the schema", lines.is_empty());
         Ok(failed)
     }
 }
 
-/// What the schema says about the captured frames.
+/// What the schema says about what was captured.
 #[derive(Debug, Default, PartialEq)]
 struct Report {
     streams: usize,
     frames: usize,
+    capabilities: usize,
     lines: Vec<String>,
 }
 
 fn judge(captures: &Path) -> anyhow::Result<Report> {
     let mut report = Report::default();
+    let read =
+        |file: &Path| fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()));
+    for file in files(captures, ".capabilities.json")? {
+        report.capabilities += 1;
+        let violations = Validator::shared().capabilities(&*read(&file)?).err();
+        report
+            .lines
+            .extend(violations.iter().flatten().map(|violation| format!("{}: {violation}", file.display())));
+    }
     for file in files(captures, ".ndjson")? {
-        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let text = read(&file)?;
         report.streams += 1;
         for (index, frame) in text.lines().filter(|line| !line.trim().is_empty()).enumerate() {
             report.frames += 1;
@@ -276,6 +290,17 @@ mod tests {
         assert_eq!((report.streams, report.frames), (1, 2));
         assert_eq!(report.lines.len(), 1);
         assert!(report.lines[0].contains("b.ndjson frame 2: "), "{:?}", report.lines);
+    }
+
+    #[test]
+    fn captured_capabilities_that_break_the_schema_are_named_with_their_file() {
+        let captures = folder("judge-capabilities");
+        fs::write(captures.join("a.ndjson"), "{\"type\":\"STEP_STARTED\",\"stepName\":\"s\"}\n").unwrap();
+        fs::write(captures.join("good.capabilities.json"), "{\"transport\":{\"streaming\":true}}").unwrap();
+        fs::write(captures.join("bad.capabilities.json"), "{\"transport\":{\"streaming\":1}}").unwrap();
+        let report = judge(&captures).unwrap();
+        assert_eq!((report.capabilities, report.lines.len()), (2, 1));
+        assert!(report.lines[0].contains("bad.capabilities.json: "), "{:?}", report.lines);
     }
 
     #[test]

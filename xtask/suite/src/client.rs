@@ -205,6 +205,19 @@ impl Answer {
         }
     }
 
+    /// The JSON of the next event, comments skipped; nothing at the end of the body.
+    pub async fn frame(&mut self) -> Option<String> {
+        loop {
+            if self.read[self.given..].is_empty() && !self.more().await {
+                return None;
+            }
+            let frame = self.until("\n\n").await;
+            if let Some(json) = json_of(&frame) {
+                return Some(json.to_owned());
+            }
+        }
+    }
+
     /// The rest of the body.
     pub async fn text(mut self) -> String {
         while self.more().await {}
@@ -251,12 +264,16 @@ impl Answer {
 
 /// The event of a frame; none for a comment.
 fn event_of(frame: &str) -> Option<Value> {
+    json_of(frame).map(|json| serde_json::from_str(json).unwrap())
+}
+
+/// The JSON of a frame; none for a comment.
+fn json_of(frame: &str) -> Option<&str> {
     if frame.starts_with(": ") {
         return None;
     }
     let json = frame.strip_prefix("data: ").and_then(|rest| rest.strip_suffix("\n\n"));
-    let json = json.unwrap_or_else(|| panic!("not a frame: {frame:?}"));
-    Some(serde_json::from_str(json).unwrap())
+    Some(json.unwrap_or_else(|| panic!("not a frame: {frame:?}")))
 }
 
 /// The types of events.

@@ -86,17 +86,68 @@ pub async fn refuses_what_it_does_not_serve(server: &Server) {
     }
 }
 
-/// A run that is in progress when the server is told to end gets its ending. `terminate` tells it.
-pub async fn ends_its_runs_when_it_is_told_to_end(server: &Server, terminate: impl FnOnce()) {
+/// Both surfaces, with one record between them.
+pub async fn serves_both_surfaces(server: &Server) {
     let mut client = Client::connect(server).await;
+    let token = format!("Bearer {TOKEN}");
+    let mut infos = Vec::new();
+    for prefix in ["", "/secure"] {
+        let info = Request::get(format!("{prefix}/info"))
+            .header("host", "localhost")
+            .header("authorization", &token);
+        let answer = client.send(info.body(Full::default()).unwrap()).await;
+        assert_eq!(answer.status(), StatusCode::OK, "{prefix}");
+        infos.push(answer.json().await);
+    }
+    assert_eq!(infos[0], infos[1]);
+    let names: Vec<_> = infos[0]["agents"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["echo", "script"]);
+
+    let mut input = asking(&json!([{ "text": "hi" }]));
+    input["threadId"] = json!("surface");
+    let ran = client.send(post_json("/agent/script/run", &[], &input)).await.events().await;
+    assert_eq!(types(&ran)[1..4], ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]);
+    let holding = json!({ "threadId": "surface", "runId": "c", "protocolVersion": "1.0", "messages": [] });
+    let headers = [("authorization", &*token)];
+    let replay = client.send(post_json("/secure/agent/script/connect", &headers, &holding)).await;
+    assert_eq!(types(&replay.events().await), types(&ran));
+}
+
+/// Runs that are in progress when the server is told to end get their ending, and so does who watches. `terminate` tells
+/// it.
+pub async fn ends_its_runs_when_it_is_told_to_end(server: &Server, terminate: impl FnOnce()) {
+    let token = format!("Bearer {TOKEN}");
     let script = asking(&json!([{ "step": { "name": "wait", "do": [{ "sleepMs": 3_600_000 }] } }]));
-    let mut answer = client.send(post_json("/agui", &[("x-agent-id", "script")], &script)).await;
-    assert_eq!(answer.event().await["type"], "RUN_STARTED");
-    assert_eq!(answer.event().await["type"], "STEP_STARTED");
+    let mut left = script.clone();
+    left["threadId"] = json!("left");
+    let watching = json!({ "threadId": "t", "runId": "c", "protocolVersion": "1.0", "messages": [] });
+    let mut streams = Vec::new();
+    for (path, input) in [
+        ("/agui", &script),
+        ("/agent/script/run", &script),
+        ("/agent/script/connect", &watching),
+        ("/secure/agent/script/connect", &watching),
+        ("/agent/script/run", &left),
+    ] {
+        let mut client = Client::connect(server).await;
+        let headers = [("x-agent-id", "script"), ("authorization", &*token)];
+        let mut answer = client.send(post_json(path, &headers, input)).await;
+        assert_eq!(answer.event().await["type"], "RUN_STARTED");
+        assert_eq!(answer.event().await["type"], "STEP_STARTED");
+        streams.push((client, answer));
+    }
+    // A run that goes on without its client is no reason to stay up either.
+    streams.pop();
     terminate();
+    // Who watches from the other surface may be sent away by it before the run has ended.
+    let (_client, answer) = streams.pop().unwrap();
     let events = answer.events().await;
-    assert_eq!(types(&events), ["STEP_FINISHED", "RUN_FINISHED"]);
-    assert_eq!(events[1]["outcome"], json!({ "type": "cancelled" }));
+    assert!(matches!(types(&events).last(), Some(&("RUN_FINISHED" | "RUN_ERROR"))), "{events:?}");
+    for (_client, answer) in streams {
+        let events = answer.events().await;
+        assert_eq!(types(&events), ["STEP_FINISHED", "RUN_FINISHED"], "{events:?}");
+        assert_eq!(events[1]["outcome"], json!({ "type": "cancelled" }));
+    }
 }
 
 /// The example with sessions: a known one is greeted by name, an unknown one is turned away.

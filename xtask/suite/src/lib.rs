@@ -8,9 +8,8 @@
 //! The server serves the endpoint on `/agui`, behind the framework's own CORS layer, which mirrors any origin with
 //! credentials and lets GET and POST and any requested header through.
 //!
-//! [`websocket_suite!`] does the same for the WebSocket transport, served on `/agui/ws`.
-//!
-//! [`suite!`] makes a test of every case. Apart stand [`memory`], which measures the whole process and so runs alone in
+//! [`suite!`] makes a test of every case for an endpoint, [`surface_suite!`] for an `AgentServer`, and
+//! [`websocket_suite!`] for the WebSocket transport, served on `/agui/ws`. Apart stand [`memory`], which measures the whole process and so runs alone in
 //! a test binary of its own, and what needs another server: [`compression`], [`demo`], [`threads`], and the bounds that a binding
 //! promises for noticing that a client is gone, [`cancelling::a_silent_run_ends_within`].
 
@@ -33,11 +32,12 @@ pub mod refusals;
 mod server;
 mod socket;
 pub mod streams;
+pub mod surface;
 pub mod threads;
 pub mod websocket;
 
 pub use client::{Answer, Client, post_json};
-pub use server::{Server, Start, StartSockets, TaskGuard};
+pub use server::{Server, Start, StartServer, StartSockets, TaskGuard};
 pub use socket::SocketClient;
 
 use std::time::Duration;

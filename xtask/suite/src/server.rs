@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::pin::Pin;
 
-use agui_encoder::http::Endpoint;
+use agui_encoder::http::{AgentServer, Endpoint};
 use agui_encoder::ws::WebSocketEndpoint;
 
 /// Starts a server on a free port of the loopback interface. It accepts connections when the future resolves.
@@ -14,15 +14,19 @@ pub type Start = fn(Endpoint) -> Pin<Box<dyn Future<Output = Server> + Send>>;
 /// [`Start`] for an endpoint of sockets, on `/agui/ws`.
 pub type StartSockets = fn(WebSocketEndpoint) -> Pin<Box<dyn Future<Output = Server> + Send>>;
 
+/// Starts a server whose runtime surface is below a prefix, which begins with a slash; an empty one is the root. Like
+/// [`Start`] otherwise.
+pub type StartServer = fn(AgentServer, &'static str) -> Pin<Box<dyn Future<Output = Server> + Send>>;
+
 /// A server that is up until this is dropped.
 pub struct Server {
     addr: SocketAddr,
-    _running: Box<dyn Any + Send>,
+    _running: Box<dyn Any + Send + Sync>,
 }
 
 impl Server {
     /// A server at an address. Dropping `running` stops it.
-    pub fn new(addr: SocketAddr, running: impl Any + Send) -> Self {
+    pub fn new(addr: SocketAddr, running: impl Any + Send + Sync) -> Self {
         Self { addr, _running: Box::new(running) }
     }
 
