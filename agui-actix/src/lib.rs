@@ -105,6 +105,9 @@
 //! requests of its worker. Once a client is known to be gone the handler's future is dropped; blocking work it has
 //! started runs on unless it looks at [`Run::is_cancelled`].
 
+#[cfg(feature = "websocket")]
+mod websocket;
+
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -121,6 +124,10 @@ use http_body_util::StreamBody;
 
 pub use agui_core::{self, Run, RunEnd, RunError, RunHandler};
 pub use agui_encoder::http::Endpoint;
+#[cfg(feature = "websocket")]
+pub use agui_encoder::ws::WebSocketEndpoint;
+#[cfg(feature = "websocket")]
+pub use websocket::{websocket, websocket_with};
 
 /// Serves an endpoint on a route, whatever the method: refusing the wrong ones is the endpoint's.
 ///

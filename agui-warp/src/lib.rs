@@ -104,6 +104,9 @@
 //! between those of other requests. A client that goes away is noticed at once, and the handler's future is dropped;
 //! blocking work it has started runs on unless it looks at [`Run::is_cancelled`].
 
+#[cfg(feature = "websocket")]
+mod websocket;
+
 use agui_core::producer::Extensions;
 use agui_encoder::http::{Begun, Body, collect_body, drain_body};
 use futures_util::TryStreamExt;
@@ -116,6 +119,10 @@ use warp::{Filter, Rejection, Reply};
 
 pub use agui_core::{self, Run, RunEnd, RunError, RunHandler};
 pub use agui_encoder::http::Endpoint;
+#[cfg(feature = "websocket")]
+pub use agui_encoder::ws::WebSocketEndpoint;
+#[cfg(feature = "websocket")]
+pub use websocket::{websocket, websocket_with};
 
 /// Serves an endpoint, whatever the method and the path: refusing the wrong methods is the endpoint's.
 ///

@@ -160,6 +160,8 @@ struct Serving<S> {
     end: Option<End>,
     /// Whether nothing can be received any more although the connection may live.
     deaf: bool,
+    /// Whether the peer's close frame has come.
+    peer_closed: bool,
     _open: TaskTrackerToken,
 }
 
@@ -188,6 +190,7 @@ impl<S: Socket> Serving<S> {
             ping,
             end: None,
             deaf: false,
+            peer_closed: false,
             _open: open,
         };
         if let Some(caller) = caller {
@@ -212,6 +215,10 @@ impl<S: Socket> Serving<S> {
             match self.poll_send(cx) {
                 Ok(sent) => moved |= sent,
                 Err(Gone) => return Poll::Ready(()),
+            }
+            // Both have said so; it is the server's to end the connection.
+            if self.peer_closed && !self.unflushed && self.end.as_ref().is_some_and(|end| end.sent) {
+                return Poll::Ready(());
             }
             self.mind_outbox();
             if self.reads() {
@@ -397,6 +404,7 @@ impl<S: Socket> Serving<S> {
     }
 
     fn receive(&mut self, message: Incoming) {
+        self.peer_closed |= message == Incoming::Close;
         if self.end.is_some() {
             // The peer has said what it wanted to; only the end of the connection is of interest.
             self.deaf |= matches!(message, Incoming::TooLarge | Incoming::BadUtf8 | Incoming::Malformed);
