@@ -1,5 +1,5 @@
-//! The demo server: the agents `echo` and `script` on `/agui`, and the same again behind a bearer token on
-//! `/secure/agui`. `cargo run -p agui-actix --example demo -- --addr 127.0.0.1:0`; the settings are those of
+//! The demo server: the agents `echo` and `script` on `/agui`, as a server with discovery and a record of threads at the
+//! root, and all of it again behind a bearer token below `/secure`. `cargo run -p agui-actix --example demo -- --addr 127.0.0.1:0`; the settings are those of
 //! [`agui_demo::Settings`].
 
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use actix_cors::Cors;
 use actix_web::http::Method;
 use actix_web::web::{ServiceConfig, scope};
 use actix_web::{App, HttpServer};
-use agui_actix::Endpoint;
+use agui_actix::{AgentServer, Endpoint};
 use agui_demo::Settings;
 
 /// How long runs may go on once the process is asked to end, and how long their endings may take to be read. With the
@@ -36,14 +36,18 @@ pub(crate) async fn serve(
 ) -> std::io::Result<()> {
     let plain = agui_demo::plain_endpoint(settings);
     let secure = agui_demo::secure_endpoint(settings);
-    let routes = routes(plain.clone(), secure.clone());
+    let agents = agui_demo::agent_server(settings);
+    let secure_agents = agui_demo::secure_agent_server(settings);
+    let at_the_root = routes(plain.clone(), agents.clone());
+    let behind_the_token = routes(secure.clone(), secure_agents.clone());
     let server = HttpServer::new(move || {
         let cors = Cors::default()
             .allow_any_origin()
             .allow_any_header()
             .allowed_methods([Method::GET, Method::POST])
             .supports_credentials();
-        App::new().wrap(cors).configure(routes.clone())
+        let secure = scope("/secure").configure(behind_the_token.clone());
+        App::new().wrap(cors).service(secure).configure(at_the_root.clone())
     })
     // A client that goes away is noticed at once, however long its run says nothing.
     .h1_allow_half_closed(false)
@@ -57,7 +61,12 @@ pub(crate) async fn serve(
     let end = async {
         terminated.await;
         let stopped = handle.stop(true);
-        tokio::join!(plain.shutdown(GRACE), secure.shutdown(GRACE));
+        tokio::join!(
+            plain.shutdown(GRACE),
+            secure.shutdown(GRACE),
+            agents.shutdown(GRACE),
+            secure_agents.shutdown(GRACE),
+        );
         // Endings are on their way. A connection that does not read them would keep the server waiting.
         let _ = tokio::time::timeout(MARGIN, stopped).await;
     };
@@ -67,14 +76,10 @@ pub(crate) async fn serve(
     }
 }
 
-fn routes(plain: Endpoint, secure: Endpoint) -> impl Fn(&mut ServiceConfig) + Clone + Send + 'static {
+fn routes(endpoint: Endpoint, agents: AgentServer) -> impl Fn(&mut ServiceConfig) + Clone + Send + 'static {
     move |config| {
-        let behind_the_token = scope("/secure")
-            .route("/agui", agui_actix::endpoint(secure.clone()))
-            .default_service(agui_actix::not_found(secure.clone()));
         config
-            .route("/agui", agui_actix::endpoint(plain.clone()))
-            .service(behind_the_token)
-            .default_service(agui_actix::not_found(plain.clone()));
+            .route("/agui", agui_actix::endpoint(endpoint.clone()))
+            .default_service(agui_actix::server(agents.clone()));
     }
 }

@@ -30,7 +30,8 @@
 //!
 //! [`endpoint`] is a [`Route`] like any other: it goes into an `App`, a `Scope` or a `Resource`, with the guards and
 //! middleware that belong there. Everything the protocol says about HTTP is decided by the [`Endpoint`], whose methods
-//! set limits, credentials and timings. Make it once, outside of the function that builds the `App`, and clone it in
+//! set limits, credentials and timings. [`server`] serves several agents with discovery, a record of every thread,
+//! re-attachment and stop: an [`AgentServer`], which is what CopilotKit's client speaks to. Make either once, outside of the function that builds the `App`, and clone it in
 //! there: actix-web calls that function for every worker, and only clones share their limits and their shutdown.
 //!
 //! The other types of the protocol are [`agui_core`]'s, which is exported from here: `agui_actix::agui_core::Interrupt`,
@@ -119,11 +120,12 @@ use agui_core::producer::Extensions;
 use agui_encoder::http::{Begun, Body, collect_body, drain_body};
 use futures_util::{Stream, TryStreamExt};
 use http::header::EXPECT;
+use http::request::Parts;
 use http_body::Frame;
 use http_body_util::StreamBody;
 
 pub use agui_core::{self, Run, RunEnd, RunError, RunHandler};
-pub use agui_encoder::http::Endpoint;
+pub use agui_encoder::http::{AgentServer, Endpoint};
 #[cfg(feature = "websocket")]
 pub use agui_encoder::ws::WebSocketEndpoint;
 #[cfg(feature = "websocket")]
@@ -171,23 +173,45 @@ pub fn endpoint_with<F>(endpoint: Endpoint, copy: F) -> Route
 where
     F: Fn(&HttpRequest, &mut Extensions) + Clone + 'static,
 {
-    // The body is taken as it is: actix-web's own limits are its extractors', and the endpoint has one.
     web::route().to(move |request: HttpRequest, body: Payload| {
         let (endpoint, copy) = (endpoint.clone(), copy.clone());
         async move {
             let head = head_of(&request);
-            let body = StreamBody::new(body.map_ok(Frame::data));
-            answer(match endpoint.begin(&head).await {
-                Begun::Refused(response) => {
-                    drain_body(body, &head.headers).await;
-                    response
-                }
-                Begun::Accepted(mut pending) => {
-                    copy(&request, pending.extensions_mut());
-                    let body = collect_body(body, &head.headers, pending.max_body_bytes()).await;
-                    pending.finish(body).await
-                }
-            })
+            let begun = endpoint.begin(&head).await;
+            answer(begun, &head, body, |run| copy(&request, run)).await
+        }
+    })
+}
+
+/// Serves a whole server of agents below wherever it is mounted: as what a `Scope` does by default, or an `App`, so that
+/// everything they do not know otherwise goes there.
+///
+/// # Examples
+/// ```
+/// use actix_web::{App, web};
+/// use agui_actix::{AgentServer, Run, RunEnd};
+///
+/// let hello = async |run: Run| { run.text("Hello").await?; Ok(RunEnd::success()) };
+/// let agents = AgentServer::new().with_agent("hello", hello);
+/// let nested = web::scope("/copilot").default_service(agui_actix::server(agents.clone()));
+/// let at_the_root = App::new().service(nested).default_service(agui_actix::server(agents));
+/// # let _ = at_the_root;
+/// ```
+pub fn server(server: AgentServer) -> Route {
+    server_with(server, |_, _| {})
+}
+
+/// [`server`], with a function that copies from the request, as [`endpoint_with`] has it.
+pub fn server_with<F>(server: AgentServer, copy: F) -> Route
+where
+    F: Fn(&HttpRequest, &mut Extensions) + Clone + 'static,
+{
+    web::route().to(move |request: HttpRequest, body: Payload| {
+        let (server, copy) = (server.clone(), copy.clone());
+        async move {
+            let head = head_of(&request);
+            let begun = server.begin(&head, below_the_mount(&request)).await;
+            answer(begun, &head, body, |run| copy(&request, run)).await
         }
     })
 }
@@ -216,16 +240,15 @@ pub fn not_found(endpoint: Endpoint) -> Route {
         let endpoint = endpoint.clone();
         async move {
             let head = head_of(&request);
-            let response = endpoint.not_found(&head).await;
-            drain_body(StreamBody::new(body.map_ok(Frame::data)), &head.headers).await;
-            answer(response)
+            let refused = Begun::Refused(endpoint.not_found(&head).await);
+            answer(refused, &head, body, |_| {}).await
         }
     })
 }
 
 /// The head of a request, value by value: actix-web's types are those of another version of `http`. Both take the same
 /// methods, paths and headers, so nothing falls back to a default or is left out.
-fn head_of(request: &HttpRequest) -> http::request::Parts {
+fn head_of(request: &HttpRequest) -> Parts {
     let (mut head, ()) = http::Request::new(()).into_parts();
     head.method = http::Method::from_bytes(request.method().as_str().as_bytes()).unwrap_or_default();
     head.uri = request.uri().to_string().parse().unwrap_or_default();
@@ -241,8 +264,39 @@ fn head_of(request: &HttpRequest) -> http::request::Parts {
     head
 }
 
+/// What is left of the path, escaped as it came. actix-web's own rest of it has some escapes undone, but never that of a
+/// slash: so many slashes from the end the rest begins.
+fn below_the_mount(request: &HttpRequest) -> &str {
+    let path = request.uri().path();
+    let slashes = request.match_info().unprocessed().matches('/').count();
+    let start = slashes.checked_sub(1).and_then(|before| path.rmatch_indices('/').nth(before));
+    start.map_or("", |(at, _)| path.get(at..).unwrap_or_default())
+}
+
+/// The second half of every request. The body is taken as it is: actix-web's own limits are its extractors', and the
+/// endpoint has one.
+async fn answer(
+    begun: Begun,
+    head: &Parts,
+    body: Payload,
+    copy: impl FnOnce(&mut Extensions),
+) -> HttpResponse {
+    let body = StreamBody::new(body.map_ok(Frame::data));
+    into_actix(match begun {
+        Begun::Refused(response) => {
+            drain_body(body, &head.headers).await;
+            response
+        }
+        Begun::Accepted(mut pending) => {
+            copy(pending.extensions_mut());
+            let body = collect_body(body, &head.headers, pending.max_body_bytes()).await;
+            pending.finish(body).await
+        }
+    })
+}
+
 /// The response in actix-web's types.
-fn answer(response: http::Response<Body>) -> HttpResponse {
+fn into_actix(response: http::Response<Body>) -> HttpResponse {
     use actix_web::http::StatusCode;
     use actix_web::http::header::{HeaderName, HeaderValue};
 

@@ -10,19 +10,18 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use actix_http::ws::{CloseReason, Codec, Frame, Item, Message, ProtocolError, handshake};
+use actix_http::ws::{CloseReason, Codec, Frame, Item, Message, handshake};
 use actix_web::body::{BodySize, MessageBody};
 use actix_web::http::header::SEC_WEBSOCKET_PROTOCOL;
 use actix_web::web::{Bytes, BytesMut, Payload};
 use actix_web::{HttpRequest, HttpResponse, Route, rt, web};
 use agui_core::producer::Extensions;
-use agui_encoder::http::drain_body;
+use agui_encoder::http::{self, Refusal, RefusalCode};
 use agui_encoder::ws::{Begun, Gone, Incoming, Outgoing, Socket, WebSocketEndpoint};
-use futures_util::{Stream, TryStreamExt};
-use http_body_util::StreamBody;
+use futures_util::Stream;
 use tokio_util::codec::{Decoder, Encoder};
 
-use super::{answer, head_of};
+use super::{answer, head_of, into_actix};
 
 /// How many bytes wait for the connection before the session does.
 const BUFFER_BYTES: usize = 8 * 1024;
@@ -58,13 +57,14 @@ where
             let head = head_of(&request);
             let mut session = match endpoint.begin(&head).await {
                 Begun::Refused(response) => {
-                    drain_body(StreamBody::new(payload.map_ok(http_body::Frame::data)), &head.headers).await;
-                    return Ok(answer(response));
+                    return Ok(answer(http::Begun::Refused(response), &head, payload, |_| {}).await);
                 }
                 Begun::Accepted(session) => session,
             };
             copy(&request, session.extensions_mut());
-            let mut response = handshake(request.head())?;
+            let Ok(mut response) = handshake(request.head()) else {
+                return Ok(into_actix(Refusal::new(RefusalCode::UpgradeRequired).into_response()));
+            };
             if let Some(protocol) = session.protocol() {
                 response.insert_header((SEC_WEBSOCKET_PROTOCOL, protocol));
             }
@@ -132,6 +132,17 @@ impl Actix {
     }
 }
 
+/// How long the frame is that these bytes begin with, as far as they say.
+fn announced(frame: &[u8]) -> u64 {
+    match frame {
+        [_, second, a, b, c, d, e, f, g, h, ..] if second & 0x7f == 127 => {
+            u64::from_be_bytes([*a, *b, *c, *d, *e, *f, *g, *h])
+        }
+        [_, second, a, b, ..] if second & 0x7f == 126 => u64::from(u16::from_be_bytes([*a, *b])),
+        _ => 0,
+    }
+}
+
 fn text_of(text: Bytes) -> Incoming {
     if std::str::from_utf8(&text).is_ok() { Incoming::Text(text) } else { Incoming::BadUtf8 }
 }
@@ -139,13 +150,16 @@ fn text_of(text: Bytes) -> Incoming {
 impl Socket for Actix {
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<Incoming>> {
         loop {
+            // The codec would look at the size of a frame only when all of it is here.
+            if announced(&self.read) > self.limit as u64 {
+                return Poll::Ready(Some(Incoming::TooLarge));
+            }
             match self.codec.decode(&mut self.read) {
                 Ok(Some(frame)) => match self.message(frame) {
                     Some(message) => return Poll::Ready(Some(message)),
                     None => continue,
                 },
                 Ok(None) => {}
-                Err(ProtocolError::Overflow) => return Poll::Ready(Some(Incoming::TooLarge)),
                 Err(_) => return Poll::Ready(Some(Incoming::Malformed)),
             }
             match Pin::new(&mut self.payload).poll_next(cx) {
@@ -177,9 +191,10 @@ impl Socket for Actix {
             Outgoing::Text(text) => Message::Text(text.try_into().map_err(|_| Gone)?),
             Outgoing::Ping => Message::Ping(Bytes::new()),
             Outgoing::Pong(payload) => Message::Pong(payload),
-            Outgoing::Close(code, reason) => {
-                Message::Close(Some(CloseReason { code: code.as_u16().into(), description: Some(reason.to_owned()) }))
-            }
+            Outgoing::Close(code, reason) => Message::Close(Some(CloseReason {
+                code: code.as_u16().into(),
+                description: Some(reason.to_owned()),
+            })),
         };
         self.codec.encode(message, &mut self.pipe.borrow_mut().bytes).map_err(|_| Gone)
     }

@@ -97,11 +97,11 @@ use axum::response::Response;
 use axum::routing::{MethodRouter, any};
 
 pub use agui_core::{self, Run, RunEnd, RunError, RunHandler};
+pub use agui_encoder::http::{AgentServer, Endpoint};
 #[cfg(feature = "websocket")]
 pub use agui_encoder::ws::WebSocketEndpoint;
 #[cfg(feature = "websocket")]
 pub use websocket::{websocket, websocket_with};
-pub use agui_encoder::http::{AgentServer, Endpoint};
 
 /// Serves an endpoint on a route, whatever the method: refusing the wrong ones is the endpoint's.
 ///

@@ -1,15 +1,14 @@
-//! The demo server: the agents `echo` and `script` on `/agui`, and the same again behind a bearer token on
-//! `/secure/agui`. `cargo run -p agui-warp --example demo -- --addr 127.0.0.1:0`; the settings are those of
+//! The demo server: the agents `echo` and `script` on `/agui`, as a server with discovery and a record of threads at the
+//! root, and all of it again behind a bearer token below `/secure`. `cargo run -p agui-warp --example demo -- --addr 127.0.0.1:0`; the settings are those of
 //! [`agui_demo::Settings`].
 
 use std::time::Duration;
 
 use agui_demo::Settings;
-use agui_warp::Endpoint;
 use anyhow::Context;
 use tokio::net::{TcpListener, TcpSocket, lookup_host};
 use tokio::sync::oneshot;
-use warp::filters::BoxedFilter;
+use warp::filters::cors::Builder;
 use warp::http::{HeaderValue, header::VARY};
 use warp::reply::Response;
 use warp::{Filter, Reply};
@@ -54,14 +53,29 @@ pub(crate) async fn serve(
 ) {
     let plain = agui_demo::plain_endpoint(settings);
     let secure = agui_demo::secure_endpoint(settings);
+    let agents = agui_demo::agent_server(settings);
+    let secure_agents = agui_demo::secure_agent_server(settings);
+    let app = warp::path!("agui")
+        .and(agui_warp::endpoint(plain.clone()))
+        .or(warp::path!("secure" / "agui").and(agui_warp::endpoint(secure.clone())))
+        .or(warp::path("secure").and(agui_warp::server(secure_agents.clone())))
+        .or(agui_warp::server(agents.clone()))
+        .with(cors())
+        .map(vary_by_origin)
+        .boxed();
     let (ending, ended) = oneshot::channel();
-    let server = warp::serve(app(&plain, &secure)).incoming(listener).graceful(async move {
+    let server = warp::serve(app).incoming(listener).graceful(async move {
         terminated.await;
         let _ = ending.send(());
     });
     let end = async {
         if ended.await.is_ok() {
-            tokio::join!(plain.shutdown(GRACE), secure.shutdown(GRACE));
+            tokio::join!(
+                plain.shutdown(GRACE),
+                secure.shutdown(GRACE),
+                agents.shutdown(GRACE),
+                secure_agents.shutdown(GRACE),
+            );
             // Endings are on their way. A connection that does not read them would keep the server waiting.
             tokio::time::sleep(MARGIN).await;
         }
@@ -72,20 +86,12 @@ pub(crate) async fn serve(
     }
 }
 
-fn app(plain: &Endpoint, secure: &Endpoint) -> BoxedFilter<(Response,)> {
-    let cors = warp::cors()
+fn cors() -> Builder {
+    warp::cors()
         .allow_any_origin()
         .allow_headers(HEADERS)
         .allow_methods(["GET", "POST"])
-        .allow_credentials(true);
-    warp::path!("agui")
-        .and(agui_warp::endpoint(plain.clone()))
-        .or(warp::path!("secure" / "agui").and(agui_warp::endpoint(secure.clone())))
-        .or(warp::path("secure").and(agui_warp::not_found(secure.clone())))
-        .or(agui_warp::not_found(plain.clone()))
-        .with(cors)
-        .map(vary_by_origin)
-        .boxed()
+        .allow_credentials(true)
 }
 
 /// The layer does not say it itself.

@@ -32,6 +32,9 @@
 //! Everything the protocol says about HTTP is decided by the [`Endpoint`], whose methods set limits, credentials and
 //! timings.
 //!
+//! [`server`] serves several agents with discovery, a record of every thread, re-attachment and stop: an [`AgentServer`],
+//! which is what CopilotKit's client speaks to.
+//!
 //! The other types of the protocol are [`agui_core`]'s, which is exported from here: `agui_warp::agui_core::Interrupt`,
 //! say. An agent needs no dependency of its own on it.
 //!
@@ -106,6 +109,7 @@
 
 #[cfg(feature = "websocket")]
 mod websocket;
+use std::convert::Infallible;
 
 use agui_core::producer::Extensions;
 use agui_encoder::http::{Begun, Body, collect_body, drain_body};
@@ -113,12 +117,13 @@ use futures_util::TryStreamExt;
 use http::{HeaderMap, Method, request::Parts};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
-use warp::filters::path::FullPath;
+use sync_wrapper::SyncStream;
+use warp::filters::path::{FullPath, Peek};
 use warp::reply::Response;
 use warp::{Filter, Rejection, Reply};
 
 pub use agui_core::{self, Run, RunEnd, RunError, RunHandler};
-pub use agui_encoder::http::Endpoint;
+pub use agui_encoder::http::{AgentServer, Endpoint};
 #[cfg(feature = "websocket")]
 pub use agui_encoder::ws::WebSocketEndpoint;
 #[cfg(feature = "websocket")]
@@ -138,7 +143,10 @@ pub use websocket::{websocket, websocket_with};
 pub fn endpoint(
     endpoint: Endpoint,
 ) -> impl Filter<Extract = (Response,), Error = Rejection> + Clone + Send + Sync + 'static {
-    request().then(move |head, body| serve(endpoint.clone(), head, body, |_| {}))
+    request().then(move |head: Parts, body| {
+        let endpoint = endpoint.clone();
+        async move { answer(endpoint.begin(&head).await, &head, body, |_| {}).await }
+    })
 }
 
 /// [`endpoint`], with a filter that extracts what the handler shall find among the [run's](Run::extensions), by its type.
@@ -168,10 +176,50 @@ where
     F: Filter<Extract = (T,), Error = Rejection> + Clone + Send + Sync + 'static,
     T: Send + Sync + 'static,
 {
-    filter.and(request()).then(move |extracted: T, head, body| {
-        serve(endpoint.clone(), head, body, |run| {
-            run.insert(extracted);
-        })
+    filter.and(request()).then(move |extracted: T, head: Parts, body| {
+        let endpoint = endpoint.clone();
+        async move { answer(endpoint.begin(&head).await, &head, body, |run| run.insert(extracted)).await }
+    })
+}
+
+/// Serves a whole server of agents on whatever the filters in front of it have left of the path: put the prefix there, or
+/// nothing, and what has to go first before it with `or`. It takes everything that reaches it.
+///
+/// # Examples
+/// ```
+/// use agui_warp::{AgentServer, Run, RunEnd};
+/// use warp::Filter;
+///
+/// let hello = async |run: Run| { run.text("Hello").await?; Ok(RunEnd::success()) };
+/// let agents = AgentServer::new().with_agent("hello", hello);
+/// let nested = warp::path("copilot").and(agui_warp::server(agents.clone()));
+/// let app = nested.or(agui_warp::server(agents));
+/// # let _ = warp::serve(app);
+/// ```
+pub fn server(
+    server: AgentServer,
+) -> impl Filter<Extract = (Response,), Error = Rejection> + Clone + Send + Sync + 'static {
+    below_the_mount().and(request()).then(move |path: String, head: Parts, body| {
+        let server = server.clone();
+        async move { answer(server.begin(&head, &path).await, &head, body, |_| {}).await }
+    })
+}
+
+/// [`server`], with a filter that extracts what the handlers shall find, as [`endpoint_with`] has it.
+pub fn server_with<F, T>(
+    server: AgentServer,
+    filter: F,
+) -> impl Filter<Extract = (Response,), Error = Rejection> + Clone + Send + Sync + 'static
+where
+    F: Filter<Extract = (T,), Error = Rejection> + Clone + Send + Sync + 'static,
+    T: Send + Sync + 'static,
+{
+    let request = below_the_mount().and(filter).and(request());
+    request.then(move |path: String, extracted: T, head: Parts, body| {
+        let server = server.clone();
+        async move {
+            answer(server.begin(&head, &path).await, &head, body, |run| run.insert(extracted)).await
+        }
     })
 }
 
@@ -196,9 +244,8 @@ pub fn not_found(
     request().then(move |head: Parts, body| {
         let endpoint = endpoint.clone();
         async move {
-            let response = endpoint.not_found(&head).await;
-            drain_body(body, &head.headers).await;
-            answer(response).await
+            let refused = Begun::Refused(endpoint.not_found(&head).await);
+            answer(refused, &head, body, |_| {}).await
         }
     })
 }
@@ -226,12 +273,18 @@ fn request()
         .and(warp::body::stream().map(|body| StreamBody::new(TryStreamExt::map_ok(body, Frame::data))))
 }
 
-async fn serve<B>(endpoint: Endpoint, head: Parts, body: B, copy: impl FnOnce(&mut Extensions)) -> Response
+/// What is left of the path, escaped as it came.
+fn below_the_mount() -> impl Filter<Extract = (String,), Error = Infallible> + Clone + Send + Sync + 'static {
+    warp::path::peek().map(|rest: Peek| format!("/{}", rest.as_str()))
+}
+
+/// The second half of every request.
+async fn answer<B>(begun: Begun, head: &Parts, body: B, copy: impl FnOnce(&mut Extensions)) -> Response
 where
     B: http_body::Body,
     B::Data: bytes::Buf,
 {
-    let response = match endpoint.begin(&head).await {
+    into_warp(match begun {
         Begun::Refused(response) => {
             drain_body(body, &head.headers).await;
             response
@@ -241,16 +294,16 @@ where
             let body = collect_body(body, &head.headers, pending.max_body_bytes()).await;
             pending.finish(body).await
         }
-    };
-    answer(response).await
+    })
+    .await
 }
 
 /// The response with warp's body.
-async fn answer(response: http::Response<Body>) -> Response {
+async fn into_warp(response: http::Response<Body>) -> Response {
     let (head, body) = response.into_parts();
     let mut answer = if body.is_stream() {
         // Once warp drops the body the client is gone; the endpoint takes it from there.
-        warp::reply::stream(body).into_response()
+        warp::reply::stream(SyncStream::new(body)).into_response()
     } else {
         // It is there already, and sent with its length.
         let Ok(body) = body.collect().await;

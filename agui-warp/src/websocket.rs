@@ -5,18 +5,18 @@ use std::error::Error;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use ::http::header::{HeaderValue, SEC_WEBSOCKET_PROTOCOL};
+use ::http::request::Parts;
 use agui_core::producer::Extensions;
-use agui_encoder::http::{Refusal, RefusalCode, drain_body};
+use agui_encoder::http::{self, Refusal, RefusalCode};
 use agui_encoder::ws::{Begun, Gone, Incoming, Outgoing, Socket, WebSocketEndpoint};
 use futures_util::{Sink, Stream};
-use http::header::{HeaderValue, SEC_WEBSOCKET_PROTOCOL};
-use http::request::Parts;
 use tokio_tungstenite::tungstenite;
 use warp::filters::ws::{Message, WebSocket, Ws};
 use warp::reply::Response;
 use warp::{Filter, Rejection, Reply};
 
-use super::{answer, request};
+use super::{answer, into_warp, request};
 
 /// Serves an endpoint over WebSocket, whatever the path.
 ///
@@ -35,7 +35,9 @@ use super::{answer, request};
 pub fn websocket(
     endpoint: WebSocketEndpoint,
 ) -> impl Filter<Extract = (Response,), Error = Rejection> + Clone + Send + Sync + 'static {
-    request().and(upgrade()).then(move |head, body, upgrade| serve(endpoint.clone(), head, body, upgrade, |_| {}))
+    request()
+        .and(upgrade())
+        .then(move |head, body, upgrade| serve(endpoint.clone(), head, body, upgrade, |_| {}))
 }
 
 /// [`websocket`], with a filter that extracts from the upgrade what the handlers shall find among the
@@ -73,14 +75,11 @@ where
     B::Data: bytes::Buf,
 {
     let mut session = match endpoint.begin(&head).await {
-        Begun::Refused(response) => {
-            drain_body(body, &head.headers).await;
-            return answer(response).await;
-        }
+        Begun::Refused(response) => return answer(http::Begun::Refused(response), &head, body, |_| {}).await,
         Begun::Accepted(session) => session,
     };
     let Some(upgrade) = upgrade else {
-        return answer(Refusal::new(RefusalCode::UpgradeRequired).into_response()).await;
+        return into_warp(Refusal::new(RefusalCode::UpgradeRequired).into_response()).await;
     };
     copy(session.extensions_mut());
     let (limit, protocol) = (session.max_message_bytes(), session.protocol());

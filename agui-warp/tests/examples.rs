@@ -37,6 +37,15 @@ async fn the_demo_serves_both_agents_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn the_demo_serves_threads_wherever_its_server_is_mounted() {
+    let (server, _terminate, _demo) = start().await;
+    agui_suite::within_a_minute(agui_suite::threads::are_discovered_wherever_the_server_is_mounted(&server))
+        .await;
+    agui_suite::within_a_minute(agui_suite::threads::are_shared_by_all_mounts(&server)).await;
+    agui_suite::within_a_minute(agui_suite::threads::are_stopped_by_their_escaped_names(&server)).await;
+}
+
+#[tokio::test]
 async fn the_demo_ends_its_runs_and_then_itself() {
     let (server, terminate, demo) = start().await;
     // A connection on which nothing happens does not keep the server up.

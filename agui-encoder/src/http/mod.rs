@@ -48,7 +48,7 @@ pub use head::RequestHead;
 pub use pending::Pending;
 pub use record::OnRecordFailure;
 pub use refusal::{Refusal, RefusalCode};
+pub use server::{AgentInfo, AgentServer};
 #[cfg(feature = "websocket")]
 pub(crate) use socket::{Backend, Started};
-pub use server::{AgentInfo, AgentServer};
 pub use source::Disconnect;

@@ -11,7 +11,7 @@
 //! [`websocket_suite!`] does the same for the WebSocket transport, served on `/agui/ws`.
 //!
 //! [`suite!`] makes a test of every case. Apart stand [`memory`], which measures the whole process and so runs alone in
-//! a test binary of its own, and what needs another server: [`compression`], [`demo`], and the bounds that a binding
+//! a test binary of its own, and what needs another server: [`compression`], [`demo`], [`threads`], and the bounds that a binding
 //! promises for noticing that a client is gone, [`cancelling::a_silent_run_ends_within`].
 
 #![expect(
@@ -33,6 +33,7 @@ pub mod refusals;
 mod server;
 mod socket;
 pub mod streams;
+pub mod threads;
 pub mod websocket;
 
 pub use client::{Answer, Client, post_json};
