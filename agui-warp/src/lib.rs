@@ -117,7 +117,6 @@ use futures_util::TryStreamExt;
 use http::{HeaderMap, Method, request::Parts};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
-use sync_wrapper::SyncStream;
 use warp::filters::path::{FullPath, Peek};
 use warp::reply::Response;
 use warp::{Filter, Rejection, Reply};
@@ -303,7 +302,7 @@ async fn into_warp(response: http::Response<Body>) -> Response {
     let (head, body) = response.into_parts();
     let mut answer = if body.is_stream() {
         // Once warp drops the body the client is gone; the endpoint takes it from there.
-        warp::reply::stream(SyncStream::new(body)).into_response()
+        warp::reply::stream(body).into_response()
     } else {
         // It is there already, and sent with its length.
         let Ok(body) = body.collect().await;

@@ -96,6 +96,9 @@ pub trait RunStore: Send + Sync + 'static {
     /// The record is full, and the driver [finishes](Self::finish) the run with an error; the run is no longer the
     /// lease's; the store cannot be reached, and nothing is known to be recorded.
     ///
+    /// After the last of them a driver goes on with the very same batch, the same allocation, as often as it takes. A
+    /// store that may have recorded it at the first attempt recognises it, so that nothing is recorded twice.
+    ///
     /// # Cancel safety
     /// If the future is dropped, the events may have been recorded.
     fn append(

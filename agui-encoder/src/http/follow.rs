@@ -62,7 +62,9 @@ impl FollowReader {
             if let Some((page, at)) = &mut self.page {
                 let step = page.get(*at..).unwrap_or_default();
                 let step = step.get(..STEP).unwrap_or(step);
-                step.iter().for_each(|event| self.view.feed(event, out));
+                for event in step {
+                    self.view.feed(event, out);
+                }
                 *at += step.len();
                 done += step.len();
                 if *at >= page.len() {

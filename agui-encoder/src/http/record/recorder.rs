@@ -59,7 +59,9 @@ impl Recorder {
 
     async fn run(self, lease: RunLease) {
         let Self { store, events, control, tail, settings, max_backlog_bytes, reporter, tracked } = self;
+        // Dropped after the lease, should it come to that: a client that sees the ending may begin the next run.
         let guard = Guard { tail: &tail, control: &control };
+        let lease = lease;
         let keeper =
             Keeper { store: &*store, tail: &tail, settings: &settings, max_backlog_bytes, lease: &lease };
         let stop = {
@@ -73,6 +75,10 @@ impl Recorder {
         let compaction = if control.is_unchecked() { Compaction::Never } else { Compaction::Allowed };
         let last = match stop {
             Stop::Ended(mut events, last) => {
+                if !control.is_over() {
+                    // Its ending was unjudged, and it may write on. Nothing of that goes anywhere.
+                    control.detach();
+                }
                 events.push(last.clone());
                 let finish = finish(&*store, lease, events.into(), compaction);
                 match timeout(settings.store_timeout, finish).await {

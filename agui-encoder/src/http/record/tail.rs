@@ -17,6 +17,9 @@ use agui_core::{Event, RunErrorEvent, RunId};
 use crate::http::follow::without_private;
 use crate::http::source::Batch;
 
+/// How many times over a client that is behind is borne with while the record cannot be opened: too many read it, say.
+const PATIENCE: usize = 16;
+
 /// What is kept for the client of a run.
 #[derive(Debug)]
 pub(crate) struct Tail {
@@ -29,6 +32,8 @@ struct State {
     /// With the bytes they take.
     kept: VecDeque<(EventBatch, usize)>,
     bytes: usize,
+    /// How many bytes are kept before the client is behind.
+    limit: usize,
     place: Place,
     waker: Option<Waker>,
 }
@@ -41,7 +46,7 @@ enum Place {
     Here,
     /// What is kept, and nothing will be added.
     Ended,
-    /// Nothing until the recorder has opened the record.
+    /// What is kept, until the recorder has opened the record.
     Moving,
     /// The record.
     Record(Follower),
@@ -62,7 +67,8 @@ pub(crate) enum Kept {
 impl Tail {
     /// Keeps so many bytes, about.
     pub(crate) fn new(max_bytes: usize) -> Self {
-        Self { state: Mutex::default(), max_bytes }
+        let state = State { limit: max_bytes, ..State::default() };
+        Self { state: Mutex::new(state), max_bytes }
     }
 
     /// The lock; held for no more than moving pointers.
@@ -77,34 +83,39 @@ impl Tail {
         if !matches!(state.place, Place::Here) {
             return Kept::Fine;
         }
-        // One batch goes in whatever its size: the run's queue bounds it.
-        let fits = state.kept.is_empty() || state.bytes + bytes <= self.max_bytes;
-        if !fits {
-            let dropped = std::mem::take(&mut state.kept);
-            state.place = Place::Moving;
-            drop(state);
-            drop(dropped);
-            return Kept::Behind;
-        }
         state.bytes += bytes;
         state.kept.push_back((batch, bytes));
+        // One batch is kept whatever its size: the run's queue bounds it.
+        let kept = if state.kept.len() == 1 || state.bytes <= state.limit {
+            Kept::Fine
+        } else {
+            state.place = Place::Moving;
+            Kept::Behind
+        };
         wake(state);
-        Kept::Fine
+        kept
     }
 
-    /// Moves a client that is behind to the record, or ends its stream with an error if it cannot be read.
+    /// Moves a client that is behind to the record. If it cannot be read, the client is borne with for a while, and then
+    /// its stream ends with an error.
     pub(super) fn go_on(&self, record: Option<Follower>) {
         let mut state = self.lock();
         if !matches!(state.place, Place::Moving) {
             return;
         }
+        let mut dropped = VecDeque::new();
         if let Some(follower) = record {
+            dropped = std::mem::take(&mut state.kept);
             state.place = Place::Record(follower);
+        } else if state.limit < self.max_bytes.saturating_mul(PATIENCE) {
+            state.limit = state.limit.saturating_mul(2);
+            state.place = Place::Here;
         } else {
-            state.kept.push_back(([unreadable()].into(), 0));
+            dropped = std::mem::replace(&mut state.kept, [([unreadable()].into(), 0)].into());
             state.place = Place::Ended;
         }
         wake(state);
+        drop(dropped);
     }
 
     /// Keeps the last events.

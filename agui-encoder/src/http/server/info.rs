@@ -48,6 +48,7 @@ impl AgentInfo {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "clients read so many flags")]
 struct Info<'a> {
     version: &'static str,
     mode: &'static str,
@@ -74,6 +75,7 @@ struct Described<'a> {
 
 #[derive(Serialize, Default)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "clients read so many flags")]
 struct ThreadEndpoints {
     list: bool,
     inspect: bool,

@@ -112,7 +112,6 @@ impl AgentServer {
     /// A server without agents whose threads are kept in memory.
     pub fn new() -> Self {
         let mut settings = Settings::default();
-        settings.echo_input = true;
         settings.drive.on_disconnect = OnDisconnect::Detach;
         let record = RecordSettings {
             store_timeout: Duration::from_secs(5),
@@ -384,12 +383,11 @@ impl Inner {
     where
         Refusal: From<StoreRefusal<E>>,
     {
-        match tokio::time::timeout(self.record.store_timeout, answer).await {
-            Ok(answer) => answer.map_err(|error| StoreRefusal(error).into()),
-            Err(_) => {
-                tracing::error!("the run store does not answer");
-                Err(unreachable_store())
-            }
+        if let Ok(answer) = tokio::time::timeout(self.record.store_timeout, answer).await {
+            answer.map_err(|error| StoreRefusal(error).into())
+        } else {
+            tracing::error!("the run store does not answer");
+            Err(unreachable_store())
         }
     }
 }

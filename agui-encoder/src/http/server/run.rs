@@ -70,15 +70,14 @@ impl Asked {
         let server = &self.server;
         server.within(server.store.request_stop_boxed(key, None)).await?;
         let Some(record) = server.within(server.store.thread_boxed(key)).await? else { return Ok(()) };
-        if record.active_run().is_none() {
-            return Ok(());
-        }
         let ended = async {
             match server.store.follow_boxed(key, Some(&record.end)).await {
                 // To the end, which is the run's; a failure shows when the new run is begun.
-                Ok(Some(mut follower)) => while let Ok(Some(_)) = follower.next_page().await {},
-                // As many watch as may.
-                _ => sleep(Duration::from_millis(50)).await,
+                Ok(Some(mut follower)) if record.active_run().is_some() => {
+                    while let Ok(Some(_)) = follower.next_page().await {}
+                }
+                // It has ended just now, or as many watch it as may.
+                _ => sleep(Duration::from_millis(20)).await,
             }
         };
         // One that does not end in time is in the way as before.
