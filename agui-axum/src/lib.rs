@@ -86,6 +86,8 @@
 //! between those of other requests. A client that goes away is noticed at once, and the handler's future is dropped;
 //! blocking work it has started runs on unless it looks at [`Run::is_cancelled`].
 
+#[cfg(feature = "loopback")]
+mod loopback;
 #[cfg(feature = "websocket")]
 mod websocket;
 
@@ -100,6 +102,8 @@ pub use agui_core::{self, Run, RunEnd, RunError, RunHandler};
 pub use agui_encoder::http::{AgentServer, Endpoint};
 #[cfg(feature = "websocket")]
 pub use agui_encoder::ws::WebSocketEndpoint;
+#[cfg(feature = "loopback")]
+pub use loopback::Loopback;
 #[cfg(feature = "websocket")]
 pub use websocket::{websocket, websocket_with};
 

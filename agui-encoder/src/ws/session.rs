@@ -104,6 +104,8 @@ enum Caller {
     Unknown(Pin<Box<Sleep>>),
     /// The hello is being judged.
     Judged(BoxFuture<Result<Extensions, Refusal>>, HelloAttributes),
+    /// Nobody who may call.
+    Refused,
     /// This is what the runs get to know.
     Known(Extensions),
 }
@@ -281,7 +283,10 @@ impl<S: Socket> Serving<S> {
                 self.meet(caller, Some(attributes));
                 self.acknowledge();
             }
-            Err(_) => self.close(CloseCode::Policy, "the token is wrong or missing"),
+            Err(_) => {
+                self.caller = Caller::Refused;
+                self.close(CloseCode::Policy, "the token is wrong or missing");
+            }
         }
         true
     }
@@ -437,7 +442,7 @@ impl<S: Socket> Serving<S> {
             (Frame::NotJson, _) => self.close(CloseCode::Protocol, "the frame is not JSON"),
             (Frame::Hello(hello), _) if first => self.greet(hello),
             (Frame::Hello(_), _) => self.close(CloseCode::Protocol, "a hello is the first frame"),
-            (_, Caller::Unknown(_) | Caller::Judged(..)) => {
+            (_, Caller::Unknown(_) | Caller::Judged(..) | Caller::Refused) => {
                 self.close(CloseCode::Policy, "the token is wrong or missing");
             }
             (Frame::Stop(stop), _) => self.stop(stop),
