@@ -135,10 +135,13 @@ impl Actix {
 /// How long the frame is that these bytes begin with, as far as they say.
 fn announced(frame: &[u8]) -> u64 {
     match frame {
-        [_, second, a, b, c, d, e, f, g, h, ..] if second & 0x7f == 127 => {
-            u64::from_be_bytes([*a, *b, *c, *d, *e, *f, *g, *h])
+        [_, second, rest @ ..] if second & 0x7f == 127 => {
+            rest.first_chunk().map_or(0, |length| u64::from_be_bytes(*length))
         }
-        [_, second, a, b, ..] if second & 0x7f == 126 => u64::from(u16::from_be_bytes([*a, *b])),
+        [_, second, rest @ ..] if second & 0x7f == 126 => {
+            rest.first_chunk().map_or(0, |length| u16::from_be_bytes(*length).into())
+        }
+        // At most 125.
         _ => 0,
     }
 }
