@@ -1,6 +1,6 @@
-//! The demo server: the agents `echo` and `script` on `/agui`, as a server with discovery and a record of threads at the
-//! root, and all of it again behind a bearer token below `/secure`. `cargo run -p agui-actix --example demo -- --addr 127.0.0.1:0`; the settings are those of
-//! [`agui_demo::Settings`].
+//! The demo server: the agents `echo` and `script` on `/agui` and over WebSocket on `/agui/ws`, as a server with discovery
+//! and a record of threads at the root, and all of it again behind a bearer token below `/secure`.
+//! `cargo run -p agui-actix --example demo -- --addr 127.0.0.1:0`; the settings are those of [`agui_demo::Settings`].
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use actix_cors::Cors;
 use actix_web::http::Method;
 use actix_web::web::{ServiceConfig, scope};
 use actix_web::{App, HttpServer};
-use agui_actix::{AgentServer, Endpoint};
+use agui_actix::{AgentServer, Endpoint, WebSocketEndpoint};
 use agui_demo::Settings;
 
 /// How long runs may go on once the process is asked to end, and how long their endings may take to be read. With the
 /// two seconds that a cancelled run has by default this stays within five.
-const GRACE: Duration = Duration::from_millis(1500);
+const GRACE: Duration = Duration::from_millis(1000);
 const MARGIN: Duration = Duration::from_millis(500);
 
 #[expect(clippy::print_stdout, reason = "whoever starts the server reads its address from there")]
@@ -36,10 +36,12 @@ pub(crate) async fn serve(
 ) -> std::io::Result<()> {
     let plain = agui_demo::plain_endpoint(settings);
     let secure = agui_demo::secure_endpoint(settings);
+    let sockets = WebSocketEndpoint::new(plain.clone());
+    let secure_sockets = WebSocketEndpoint::new(secure.clone());
     let agents = agui_demo::agent_server(settings);
     let secure_agents = agui_demo::secure_agent_server(settings);
-    let at_the_root = routes(plain.clone(), agents.clone());
-    let behind_the_token = routes(secure.clone(), secure_agents.clone());
+    let at_the_root = routes(plain.clone(), sockets.clone(), agents.clone());
+    let behind_the_token = routes(secure.clone(), secure_sockets.clone(), secure_agents.clone());
     let server = HttpServer::new(move || {
         let cors = Cors::default()
             .allow_any_origin()
@@ -62,8 +64,8 @@ pub(crate) async fn serve(
         terminated.await;
         let stopped = handle.stop(true);
         tokio::join!(
-            plain.shutdown(GRACE),
-            secure.shutdown(GRACE),
+            sockets.shutdown(GRACE),
+            secure_sockets.shutdown(GRACE),
             agents.shutdown(GRACE),
             secure_agents.shutdown(GRACE),
         );
@@ -76,10 +78,15 @@ pub(crate) async fn serve(
     }
 }
 
-fn routes(endpoint: Endpoint, agents: AgentServer) -> impl Fn(&mut ServiceConfig) + Clone + Send + 'static {
+fn routes(
+    endpoint: Endpoint,
+    sockets: WebSocketEndpoint,
+    agents: AgentServer,
+) -> impl Fn(&mut ServiceConfig) + Clone + Send + 'static {
     move |config| {
         config
             .route("/agui", agui_actix::endpoint(endpoint.clone()))
+            .route("/agui/ws", agui_actix::websocket(sockets.clone()))
             .default_service(agui_actix::server(agents.clone()));
     }
 }

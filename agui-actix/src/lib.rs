@@ -102,9 +102,17 @@
 //! **Authentication** of the application's own is middleware as usual. What it leaves with the request (its extensions, a
 //! session, an identity) reaches the handler with [`endpoint_with`].
 //!
+//! **WebSocket.** `websocket` serves the same agents on a socket that stays open, one run after the other: see
+//! [`agui_encoder::ws`] for what goes over it. Pages of other origins are named with
+//! `WebSocketEndpoint::with_allowed_origins`; the CORS layer has no say in it. On shutdown, `WebSocketEndpoint::shutdown`
+//! waits for the sockets as well, which the HTTP server has no part in any more.
+//!
 //! **Work that blocks** the thread goes to [`actix_web::web::block`]: a handler is polled between those of other
 //! requests of its worker. Once a client is known to be gone the handler's future is dropped; blocking work it has
 //! started runs on unless it looks at [`Run::is_cancelled`].
+
+#[cfg(feature = "websocket")]
+mod websocket;
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -123,6 +131,10 @@ use http_body_util::StreamBody;
 
 pub use agui_core::{self, Run, RunEnd, RunError, RunHandler};
 pub use agui_encoder::http::{AgentServer, Endpoint};
+#[cfg(feature = "websocket")]
+pub use agui_encoder::ws::WebSocketEndpoint;
+#[cfg(feature = "websocket")]
+pub use websocket::{websocket, websocket_with};
 
 /// Serves an endpoint on a route, whatever the method: refusing the wrong ones is the endpoint's.
 ///

@@ -36,6 +36,7 @@ async fn the_demo_serves_both_agents_and_nothing_else() {
     agui_suite::within_a_minute(agui_suite::demo::serves_both_agents(&server)).await;
     agui_suite::within_a_minute(agui_suite::demo::serves_both_surfaces(&server)).await;
     agui_suite::within_a_minute(agui_suite::demo::refuses_what_it_does_not_serve(&server)).await;
+    agui_suite::within_a_minute(agui_suite::demo::serves_sockets(&server)).await;
     agui_suite::within_a_minute(agui_suite::demo::survives_a_script_as_deep_as_json_may_be(&server)).await;
 }
 

@@ -1,9 +1,11 @@
-//! The demo server: the agents `echo` and `script` on `/agui`, as a server with discovery and a record of threads at the
-//! root, and all of it again behind a bearer token below `/secure`. `cargo run -p agui-axum --example demo -- --addr 127.0.0.1:0`; the settings are those of
-//! [`agui_demo::Settings`].
+//! The demo server: the agents `echo` and `script` on `/agui` and over WebSocket on `/agui/ws`, as a server with discovery
+//! and a record of threads at the root, and all of it again behind a bearer token below `/secure`.
+//! `cargo run -p agui-axum --example demo -- --addr 127.0.0.1:0`; the settings are those of [`agui_demo::Settings`].
 
+use std::pin::pin;
 use std::time::Duration;
 
+use agui_axum::WebSocketEndpoint;
 use agui_demo::Settings;
 use axum::Router;
 use axum::http::Method;
@@ -14,7 +16,7 @@ use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 
 /// How long runs may go on once the process is asked to end, and how long their endings may take to be read. With the
 /// two seconds that a cancelled run has by default this stays within five.
-const GRACE: Duration = Duration::from_millis(1500);
+const GRACE: Duration = Duration::from_millis(1000);
 const MARGIN: Duration = Duration::from_millis(500);
 
 #[expect(clippy::print_stdout, reason = "whoever starts the server reads its address from there")]
@@ -36,11 +38,15 @@ pub(crate) async fn serve(
 ) -> std::io::Result<()> {
     let plain = agui_demo::plain_endpoint(settings);
     let secure = agui_demo::secure_endpoint(settings);
+    let sockets = WebSocketEndpoint::new(plain.clone());
+    let secure_sockets = WebSocketEndpoint::new(secure.clone());
     let agents = agui_demo::agent_server(settings);
     let secure_agents = agui_demo::secure_agent_server(settings);
     let app = Router::new()
         .route("/agui", agui_axum::endpoint(plain.clone()))
+        .route("/agui/ws", agui_axum::websocket(sockets.clone()))
         .route("/secure/agui", agui_axum::endpoint(secure.clone()))
+        .route("/secure/agui/ws", agui_axum::websocket(secure_sockets.clone()))
         .nest_service("/secure", agui_axum::server(secure_agents.clone()))
         .fallback_service(agui_axum::server(agents.clone()))
         .layer(cors());
@@ -51,22 +57,30 @@ pub(crate) async fn serve(
         terminated.await;
         let _ = ending.send(());
     });
+    let mut server = pin!(server.into_future());
     let end = async {
         if ended.await.is_ok() {
             tokio::join!(
-                plain.shutdown(GRACE),
-                secure.shutdown(GRACE),
+                sockets.shutdown(GRACE),
+                secure_sockets.shutdown(GRACE),
                 agents.shutdown(GRACE),
                 secure_agents.shutdown(GRACE),
             );
-            // Endings are on their way. A connection that does not read them would keep the server waiting.
-            tokio::time::sleep(MARGIN).await;
         }
     };
+    let mut end = pin!(end);
     tokio::select! {
-        done = server => done,
-        () = end => Ok(()),
+        done = &mut server => {
+            done?;
+            // Sockets are not the server's any more.
+            end.await;
+        }
+        () = &mut end => {
+            // Endings are on their way. A connection that does not read them would keep the server waiting.
+            let _ = tokio::time::timeout(MARGIN, server).await;
+        }
     }
+    Ok(())
 }
 
 fn cors() -> CorsLayer {

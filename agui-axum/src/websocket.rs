@@ -4,9 +4,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use agui_core::producer::Extensions;
-use agui_encoder::http::drain_body;
+use agui_encoder::http;
 use agui_encoder::ws::{Begun, Gone, Incoming, Outgoing, Socket, WebSocketEndpoint};
-use axum::body::Body;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
 use axum::extract::{FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
@@ -14,6 +13,8 @@ use axum::routing::{MethodRouter, any};
 use bytes::Bytes;
 use futures_util::{Sink, Stream};
 use tokio_tungstenite::tungstenite;
+
+use super::answer;
 
 /// What a socket keeps for reading, and what it joins before it writes. Sockets are many and mostly idle.
 const BUFFER_BYTES: usize = 8 * 1024;
@@ -44,14 +45,13 @@ where
 pub fn websocket_with<S, F>(endpoint: WebSocketEndpoint, copy: F) -> MethodRouter<S>
 where
     S: Clone + Send + Sync + 'static,
-    F: Fn(&http::Extensions, &mut Extensions) + Clone + Send + Sync + 'static,
+    F: Fn(&::http::Extensions, &mut Extensions) + Clone + Send + Sync + 'static,
 {
     any(move |request: Request| async move {
         let (mut head, body) = request.into_parts();
         let mut session = match endpoint.begin(&head).await {
             Begun::Refused(response) => {
-                drain_body(body, &head.headers).await;
-                return response.map(Body::new);
+                return answer(http::Begun::Refused(response), &head, body, |_, _| {}).await;
             }
             Begun::Accepted(session) => session,
         };

@@ -1,10 +1,12 @@
-//! The demo server: the agents `echo` and `script` on `/agui`, as a server with discovery and a record of threads at the
-//! root, and all of it again behind a bearer token below `/secure`. `cargo run -p agui-warp --example demo -- --addr 127.0.0.1:0`; the settings are those of
-//! [`agui_demo::Settings`].
+//! The demo server: the agents `echo` and `script` on `/agui` and over WebSocket on `/agui/ws`, as a server with discovery
+//! and a record of threads at the root, and all of it again behind a bearer token below `/secure`.
+//! `cargo run -p agui-warp --example demo -- --addr 127.0.0.1:0`; the settings are those of [`agui_demo::Settings`].
 
+use std::pin::pin;
 use std::time::Duration;
 
 use agui_demo::Settings;
+use agui_warp::WebSocketEndpoint;
 use anyhow::Context;
 use tokio::net::{TcpListener, TcpSocket, lookup_host};
 use tokio::sync::oneshot;
@@ -15,7 +17,7 @@ use warp::{Filter, Reply};
 
 /// How long runs may go on once the process is asked to end, and how long their endings may take to be read. With the
 /// two seconds that a cancelled run has by default this stays within five.
-const GRACE: Duration = Duration::from_millis(1500);
+const GRACE: Duration = Duration::from_millis(1000);
 const MARGIN: Duration = Duration::from_millis(500);
 /// What pages may send: warp's layer knows no other way than a list. The last one is CopilotKit's, for its cloud.
 const HEADERS: [&str; 5] =
@@ -53,11 +55,15 @@ pub(crate) async fn serve(
 ) {
     let plain = agui_demo::plain_endpoint(settings);
     let secure = agui_demo::secure_endpoint(settings);
+    let sockets = WebSocketEndpoint::new(plain.clone());
+    let secure_sockets = WebSocketEndpoint::new(secure.clone());
     let agents = agui_demo::agent_server(settings);
     let secure_agents = agui_demo::secure_agent_server(settings);
     let app = warp::path!("agui")
         .and(agui_warp::endpoint(plain.clone()))
+        .or(warp::path!("agui" / "ws").and(agui_warp::websocket(sockets.clone())))
         .or(warp::path!("secure" / "agui").and(agui_warp::endpoint(secure.clone())))
+        .or(warp::path!("secure" / "agui" / "ws").and(agui_warp::websocket(secure_sockets.clone())))
         .or(warp::path("secure").and(agui_warp::server(secure_agents.clone())))
         .or(agui_warp::server(agents.clone()))
         .with(cors())
@@ -71,18 +77,21 @@ pub(crate) async fn serve(
     let end = async {
         if ended.await.is_ok() {
             tokio::join!(
-                plain.shutdown(GRACE),
-                secure.shutdown(GRACE),
+                sockets.shutdown(GRACE),
+                secure_sockets.shutdown(GRACE),
                 agents.shutdown(GRACE),
                 secure_agents.shutdown(GRACE),
             );
-            // Endings are on their way. A connection that does not read them would keep the server waiting.
-            tokio::time::sleep(MARGIN).await;
         }
     };
+    let (mut server, mut end) = (pin!(server.run()), pin!(end));
     tokio::select! {
-        () = server.run() => {}
-        () = end => {}
+        // Sockets are not the server's any more.
+        () = &mut server => end.await,
+        () = &mut end => {
+            // Endings are on their way. A connection that does not read them would keep the server waiting.
+            let _ = tokio::time::timeout(MARGIN, server).await;
+        }
     }
 }
 

@@ -103,10 +103,17 @@
 //! **Authentication** of the application's own is a filter that extracts who calls, or rejects. What it extracts reaches
 //! the handler with [`endpoint_with`].
 //!
+//! **WebSocket.** `websocket` serves the same agents on a socket that stays open, one run after the other: see
+//! [`agui_encoder::ws`] for what goes over it. Pages of other origins are named with
+//! `WebSocketEndpoint::with_allowed_origins`; the CORS layer has no say in it. On shutdown, `WebSocketEndpoint::shutdown`
+//! waits for the sockets as well, which the HTTP server has no part in any more.
+//!
 //! **Work that blocks** the thread goes to [`tokio::task::spawn_blocking`](https://docs.rs/tokio): a handler is polled
 //! between those of other requests. A client that goes away is noticed at once, and the handler's future is dropped;
 //! blocking work it has started runs on unless it looks at [`Run::is_cancelled`].
 
+#[cfg(feature = "websocket")]
+mod websocket;
 use std::convert::Infallible;
 
 use agui_core::producer::Extensions;
@@ -121,6 +128,10 @@ use warp::{Filter, Rejection, Reply};
 
 pub use agui_core::{self, Run, RunEnd, RunError, RunHandler};
 pub use agui_encoder::http::{AgentServer, Endpoint};
+#[cfg(feature = "websocket")]
+pub use agui_encoder::ws::WebSocketEndpoint;
+#[cfg(feature = "websocket")]
+pub use websocket::{websocket, websocket_with};
 
 /// Serves an endpoint, whatever the method and the path: refusing the wrong methods is the endpoint's.
 ///

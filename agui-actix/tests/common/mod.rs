@@ -14,7 +14,7 @@ use actix_web::http::Method;
 use actix_web::rt::System;
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{App, HttpServer};
-use agui_actix::{AgentServer, Endpoint};
+use agui_actix::{AgentServer, Endpoint, WebSocketEndpoint};
 use agui_suite::Server;
 
 /// What a client that closes its half of a connection is taken for.
@@ -100,4 +100,12 @@ impl Drop for Stop {
         // The server is told here and now; nobody waits for it.
         drop(self.0.stop(false));
     }
+}
+
+/// Sockets as the documentation says to serve them.
+pub(crate) fn start_sockets(endpoint: WebSocketEndpoint) -> Pin<Box<dyn Future<Output = Server> + Send>> {
+    let configure = move |config: &mut ServiceConfig| {
+        config.route("/agui/ws", agui_actix::websocket(endpoint.clone()));
+    };
+    Box::pin(async move { serve(configure, HalfClosed::Gone) })
 }

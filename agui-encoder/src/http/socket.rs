@@ -13,6 +13,7 @@ use bytes::Bytes;
 #[cfg(feature = "websocket")]
 use tokio_util::sync::CancellationToken;
 
+use super::authenticate::BearerToken;
 use super::pending::{Accepted, Admitted};
 #[cfg(feature = "websocket")]
 use super::registry::Registry;
@@ -48,6 +49,16 @@ impl Backend {
             Self::Endpoint(endpoint) => &endpoint.registry,
             Self::Server(server) => &server.registry,
         }
+    }
+
+    /// The same agents, limits and runs behind this token.
+    pub(crate) fn with_bearer_token(mut self, token: String) -> Self {
+        let settings = match &mut self {
+            Self::Endpoint(endpoint) => &mut Arc::make_mut(endpoint).settings,
+            Self::Server(server) => &mut Arc::make_mut(server).settings,
+        };
+        settings.gate.token = Some(BearerToken::new(token));
+        self
     }
 
     pub(crate) fn max_body_bytes(&self) -> usize {

@@ -77,6 +77,13 @@ impl WebSocketEndpoint {
         self
     }
 
+    /// Asks every caller for this bearer token, in a header or in the hello, in place of one that the endpoint asks for
+    /// over HTTP.
+    pub fn with_bearer_token(mut self, token: impl Into<String>) -> Self {
+        self.backend = self.backend.with_bearer_token(token.into());
+        self
+    }
+
     /// Admits sockets from pages of these origins, `https://app.example` or `http://localhost:5173`, and from no others.
     /// Without a list it is the server's own origin alone. Clients that are no browsers send none.
     pub fn with_allowed_origins<I>(self, origins: I) -> Self

@@ -27,9 +27,10 @@ pub(super) fn judge(headers: &HeaderMap, settings: &Settings) -> Result<Option<&
     if !has_admitted_origin(headers, settings) {
         return Err(Refusal::forbidden("Sockets are not opened from this origin."));
     }
-    if headers.get_all(SEC_WEBSOCKET_KEY).iter().count() != 1 {
+    let mut keys = headers.get_all(SEC_WEBSOCKET_KEY).iter();
+    if !(keys.next().is_some_and(|key| is_key(key.as_bytes())) && keys.next().is_none()) {
         return Err(Refusal::new(RefusalCode::InvalidRequest)
-            .with_message("An upgrade carries one Sec-WebSocket-Key."));
+            .with_message("An upgrade carries one Sec-WebSocket-Key of 16 bytes in base64."));
     }
     if !headers.contains_key(SEC_WEBSOCKET_PROTOCOL) {
         return Ok(None);
@@ -39,6 +40,13 @@ pub(super) fn judge(headers: &HeaderMap, settings: &Settings) -> Result<Option<&
     }
     Err(Refusal::new(RefusalCode::InvalidRequest)
         .with_message(format!("Only the subprotocol {SUBPROTOCOL} is spoken here.")))
+}
+
+/// Whether this is base64 of 16 bytes. Some libraries look, and all three frameworks shall give one answer.
+fn is_key(key: &[u8]) -> bool {
+    let Some(digits) = key.strip_suffix(b"==") else { return false };
+    digits.len() == 22
+        && digits.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
 /// The members of a header that is a list.
@@ -133,6 +141,24 @@ mod tests {
         assert!(admitted(&[("host", "a.example")], &settings));
         let strict = Settings { origin_required: true, ..settings };
         assert!(!admitted(&[("host", "a.example")], &strict));
+    }
+
+    #[test]
+    fn a_key_is_sixteen_bytes_in_base64_and_there_is_one() {
+        let judged = |keys: &[&'static str]| {
+            let mut map = HeaderMap::new();
+            for key in keys {
+                map.append(SEC_WEBSOCKET_KEY, http::HeaderValue::from_static(key));
+            }
+            judge(&map, &Settings::default()).is_ok()
+        };
+        let key = "dGhlIHNhbXBsZSBub25jZQ==";
+        assert!(judged(&[key]));
+        for keys in
+            [&[][..], &[key, key], &["dGhlIHNhbXBsZSBub25jZQ"], &["c2hvcnQ=="], &["dGhlIHNhbXBsZSBub2!jZQ=="]]
+        {
+            assert!(!judged(keys), "{keys:?}");
+        }
     }
 
     #[test]

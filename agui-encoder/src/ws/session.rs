@@ -104,6 +104,8 @@ enum Caller {
     Unknown(Pin<Box<Sleep>>),
     /// The hello is being judged.
     Judged(BoxFuture<Result<Extensions, Refusal>>, HelloAttributes),
+    /// Nobody who may call.
+    Refused,
     /// This is what the runs get to know.
     Known(Extensions),
 }
@@ -133,6 +135,17 @@ enum Clock {
     Over,
 }
 
+/// What is still to be heard of the peer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PeerSide {
+    /// Anything.
+    Open,
+    /// Its close frame has come.
+    Closed,
+    /// Nothing can be received any more, although the connection may live.
+    Lost,
+}
+
 struct Ping {
     timer: Interval,
     due: bool,
@@ -158,8 +171,7 @@ struct Serving<S> {
     ping: Option<Ping>,
     shutdown: Pin<Box<WaitForCancellationFutureOwned>>,
     end: Option<End>,
-    /// Whether nothing can be received any more although the connection may live.
-    deaf: bool,
+    peer: PeerSide,
     _open: TaskTrackerToken,
 }
 
@@ -187,7 +199,7 @@ impl<S: Socket> Serving<S> {
             stuck: None,
             ping,
             end: None,
-            deaf: false,
+            peer: PeerSide::Open,
             _open: open,
         };
         if let Some(caller) = caller {
@@ -212,6 +224,13 @@ impl<S: Socket> Serving<S> {
             match self.poll_send(cx) {
                 Ok(sent) => moved |= sent,
                 Err(Gone) => return Poll::Ready(()),
+            }
+            // Both have said so; it is the server's to end the connection.
+            if self.peer == PeerSide::Closed
+                && !self.unflushed
+                && self.end.as_ref().is_some_and(|end| end.sent)
+            {
+                return Poll::Ready(());
             }
             self.mind_outbox();
             if self.reads() {
@@ -268,13 +287,13 @@ impl<S: Socket> Serving<S> {
     fn poll_caller(&mut self, cx: &mut Context<'_>) -> bool {
         let Caller::Judged(verdict, attributes) = &mut self.caller else { return false };
         let Poll::Ready(verdict) = verdict.as_mut().poll(cx) else { return false };
-        match verdict {
-            Ok(caller) => {
-                let attributes = std::mem::take(attributes);
-                self.meet(caller, Some(attributes));
-                self.acknowledge();
-            }
-            Err(_) => self.close(CloseCode::Policy, "the token is wrong or missing"),
+        if let Ok(caller) = verdict {
+            let attributes = std::mem::take(attributes);
+            self.meet(caller, Some(attributes));
+            self.acknowledge();
+        } else {
+            self.caller = Caller::Refused;
+            self.close(CloseCode::Policy, "the token is wrong or missing");
         }
         true
     }
@@ -373,7 +392,7 @@ impl<S: Socket> Serving<S> {
         }
         let end = self.end.as_mut().filter(|end| !end.sent)?;
         end.sent = true;
-        if self.deaf {
+        if self.peer == PeerSide::Lost {
             end.deadline = Box::pin(sleep(LINGER));
         }
         Some(Outgoing::Close(end.code, end.reason))
@@ -393,18 +412,24 @@ impl<S: Socket> Serving<S> {
     fn reads(&self) -> bool {
         let busy = matches!(self.caller, Caller::Judged(..));
         let has_room = !self.outbox.is_full() || !matches!(self.activity, Activity::Idle);
-        !self.deaf && (self.end.is_some() || (!busy && has_room))
+        self.peer != PeerSide::Lost && (self.end.is_some() || (!busy && has_room))
     }
 
     fn receive(&mut self, message: Incoming) {
+        match message {
+            Incoming::Close => self.peer = PeerSide::Closed,
+            Incoming::TooLarge | Incoming::BadUtf8 | Incoming::Malformed => self.peer = PeerSide::Lost,
+            _ => {}
+        }
         if self.end.is_some() {
             // The peer has said what it wanted to; only the end of the connection is of interest.
-            self.deaf |= matches!(message, Incoming::TooLarge | Incoming::BadUtf8 | Incoming::Malformed);
             return;
         }
         match message {
             Incoming::Text(text) if text.len() <= self.backend.max_body_bytes() => self.read(text),
-            Incoming::Text(_) => self.close(CloseCode::TooLarge, "the frame is over the limit"),
+            Incoming::Text(_) | Incoming::TooLarge => {
+                self.close(CloseCode::TooLarge, "the frame is over the limit");
+            }
             Incoming::Binary => self.close(CloseCode::Unsupported, "frames are text"),
             Incoming::Ping(payload) => self.pong = Some(payload),
             Incoming::Pong => {
@@ -416,9 +441,8 @@ impl<S: Socket> Serving<S> {
                 self.outbox.clear();
                 self.close(CloseCode::Normal, "");
             }
-            Incoming::TooLarge => self.break_off(CloseCode::TooLarge, "the frame is over the limit"),
-            Incoming::BadUtf8 => self.break_off(CloseCode::BadUtf8, "the frame is not UTF-8"),
-            Incoming::Malformed => self.break_off(CloseCode::Protocol, "not the WebSocket protocol"),
+            Incoming::BadUtf8 => self.close(CloseCode::BadUtf8, "the frame is not UTF-8"),
+            Incoming::Malformed => self.close(CloseCode::Protocol, "not the WebSocket protocol"),
         }
     }
 
@@ -429,7 +453,7 @@ impl<S: Socket> Serving<S> {
             (Frame::NotJson, _) => self.close(CloseCode::Protocol, "the frame is not JSON"),
             (Frame::Hello(hello), _) if first => self.greet(hello),
             (Frame::Hello(_), _) => self.close(CloseCode::Protocol, "a hello is the first frame"),
-            (_, Caller::Unknown(_) | Caller::Judged(..)) => {
+            (_, Caller::Unknown(_) | Caller::Judged(..) | Caller::Refused) => {
                 self.close(CloseCode::Policy, "the token is wrong or missing");
             }
             (Frame::Stop(stop), _) => self.stop(stop),
@@ -492,12 +516,6 @@ impl<S: Socket> Serving<S> {
             Ok(frame) => self.outbox.push(frame.into()),
             Err(error) => tracing::error!(%error, "a RUN_ERROR cannot be encoded"),
         }
-    }
-
-    /// Ends the socket because of something after which nothing can be received.
-    fn break_off(&mut self, code: CloseCode, reason: &'static str) {
-        self.deaf = true;
-        self.close(code, reason);
     }
 
     /// Ends the socket. A run in progress loses its reader; what waits in the outbox still goes out first.

@@ -6,4 +6,5 @@ mod support;
 mod closing;
 mod opening;
 mod peer;
+mod recorded;
 mod runs;

@@ -116,6 +116,7 @@ async fn a_wrong_or_missing_token_closes_with_1008() {
         let peer = Peer::connect(&secure()).await;
         peer.say(&frame);
         assert_eq!(peer.close_code().await, 1008, "{frame}");
+        peer.part().await;
     }
 }
 

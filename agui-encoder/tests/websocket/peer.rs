@@ -12,6 +12,7 @@ use http::{Request, Response, request};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
 
 /// The head of an upgrade with these headers besides.
 pub(crate) fn upgrade(headers: &[(&str, &str)]) -> request::Parts {
@@ -97,6 +98,7 @@ impl Drop for Memory {
 pub(crate) struct Peer {
     sender: UnboundedSender<Incoming>,
     pipe: Arc<(Mutex<Pipe>, Notify)>,
+    served: JoinHandle<()>,
 }
 
 impl Peer {
@@ -105,8 +107,8 @@ impl Peer {
         let (sender, incoming) = unbounded_channel();
         let pipe = Arc::new((Mutex::new(Pipe { room: usize::MAX, ..Pipe::default() }), Notify::new()));
         let memory = Memory { incoming, pipe: Arc::clone(&pipe) };
-        tokio::spawn(session.serve(memory));
-        Self { sender, pipe }
+        let served = tokio::spawn(session.serve(memory));
+        Self { sender, pipe, served }
     }
 
     pub(crate) async fn connect(endpoint: &WebSocketEndpoint) -> Self {
@@ -178,6 +180,12 @@ impl Peer {
                 return events;
             }
         }
+    }
+
+    /// Answers the server's close frame, after which the session ends in order.
+    pub(crate) async fn part(self) {
+        self.send(Incoming::Close);
+        self.served.await.unwrap();
     }
 
     /// The code the socket closes with, which has to be the next message but for pings.

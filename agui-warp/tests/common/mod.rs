@@ -6,7 +6,7 @@
 use std::pin::Pin;
 
 use agui_suite::{Server, TaskGuard};
-use agui_warp::{AgentServer, Endpoint};
+use agui_warp::{AgentServer, Endpoint, WebSocketEndpoint};
 use tokio::net::{TcpListener, TcpSocket};
 use warp::filters::BoxedFilter;
 use warp::filters::cors::Builder;
@@ -59,4 +59,10 @@ pub(crate) fn listen() -> TcpListener {
     socket.set_nodelay(true).unwrap();
     socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
     socket.listen(1024).unwrap()
+}
+
+/// Sockets as the documentation says to serve them.
+pub(crate) fn start_sockets(endpoint: WebSocketEndpoint) -> Pin<Box<dyn Future<Output = Server> + Send>> {
+    let app = warp::path!("agui" / "ws").and(agui_warp::websocket(endpoint));
+    Box::pin(async { serve(app.boxed()) })
 }

@@ -22,6 +22,8 @@ use crate::{Verdict, workspace_root};
 const MAX_FILE_LINES: usize = 1000;
 /// The most an adapter may have, WebSocket glue and tests excepted: more belongs into agui-encoder.
 const MAX_ADAPTER_LINES: usize = 150;
+/// What an adapter may have beside that: the WebSocket glue, and what one binding has alone.
+const NOT_COUNTED: [&str; 2] = ["/websocket.rs", "/loopback.rs"];
 const ADAPTERS: [&str; 3] = ["agui-axum", "agui-actix", "agui-warp"];
 /// Folders that hold nothing of ours.
 const SKIPPED: [&str; 6] = ["target", "node_modules", "__pycache__", ".venv", ".git", "dist"];
@@ -166,7 +168,9 @@ fn adapter_budget(adapter: &str, files: &[(String, Vec<u8>)]) -> Option<Finding>
     let lines: usize = files
         .iter()
         .filter(|(path, _)| path.starts_with(&folder) && has_ending(path, &["rs"]))
-        .filter(|(path, _)| !path.ends_with("/websocket.rs") && !path.ends_with("/tests.rs"))
+        .filter(|(path, _)| {
+            !path.ends_with("/tests.rs") && NOT_COUNTED.iter().all(|file| !path.ends_with(file))
+        })
         .filter_map(|(_, bytes)| std::str::from_utf8(bytes).ok())
         .map(|text| Source::new(text).without_tests().code_lines())
         .sum();

@@ -7,7 +7,7 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 
 use crate::client::{post_json, types};
-use crate::{Client, Server};
+use crate::{Client, Server, SocketClient};
 
 /// The token the server has to be started with.
 pub const TOKEN: &str = "demo-token";
@@ -40,6 +40,28 @@ pub async fn serves_both_agents(server: &Server) {
         assert_eq!(types(&events)[1..4], ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]);
         assert_eq!(events[4]["value"], json!({ "agentId": "script", "input": script }));
     }
+}
+
+/// Both agents over WebSocket, by the member that names them; behind the token the hello brings it.
+pub async fn serves_sockets(server: &Server) {
+    for path in ["/agui/ws", "/secure/agui/ws"] {
+        let mut socket = SocketClient::open_with(server, path, &[]).await;
+        socket.say(&json!({ "type": "hello", "token": TOKEN })).await;
+        assert_eq!(socket.frame().await["type"], "hello_ack");
+        for agent in [None, Some("echo"), Some("script")] {
+            let mut input = asking(&json!([{ "text": "hello big world" }]));
+            if let Some(agent) = agent {
+                input["agentId"] = json!(agent);
+            }
+            socket.say(&input).await;
+            let events = socket.run().await;
+            let text: String = events.iter().filter_map(|event| event["delta"].as_str()).collect();
+            assert_eq!(text, "hello big world", "{path} {agent:?}");
+        }
+    }
+    let mut stranger = SocketClient::open_with(server, "/secure/agui/ws", &[]).await;
+    stranger.say(&json!({ "type": "hello", "token": "wrong" })).await;
+    assert_eq!(stranger.close_code().await, 1008);
 }
 
 /// How deep the steps of a script lie inside each other is the client's say, and no danger to the server.

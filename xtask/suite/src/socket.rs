@@ -34,7 +34,7 @@ impl SocketClient {
     }
 
     /// The status and the body of an upgrade that is refused.
-    pub(crate) async fn refused(server: &Server, headers: &[(&'static str, &str)]) -> (StatusCode, Value) {
+    pub async fn refused(server: &Server, headers: &[(&'static str, &str)]) -> (StatusCode, Value) {
         match Self::connect(server, PATH, headers).await {
             Err(Error::Http(response)) => {
                 let body = serde_json::from_slice(response.body().as_deref().unwrap_or_default());

@@ -1,0 +1,254 @@
+//! The WebSocket transport as an actix-web route: the upgrade, and actix-http's frames as the session's messages.
+//!
+//! What a client sends arrives in the payload of its request, and what it is sent is the body of the response. The
+//! codec is actix-http's; it cuts bytes into frames and leaves it to others to join what comes in fragments and to look
+//! at the text.
+
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use actix_http::ws::{CloseReason, Codec, Frame, Item, Message, handshake};
+use actix_web::body::{BodySize, MessageBody};
+use actix_web::http::header::SEC_WEBSOCKET_PROTOCOL;
+use actix_web::web::{Bytes, BytesMut, Payload};
+use actix_web::{HttpRequest, HttpResponse, Route, rt, web};
+use agui_core::producer::Extensions;
+use agui_encoder::http::{self, Refusal, RefusalCode};
+use agui_encoder::ws::{Begun, Gone, Incoming, Outgoing, Socket, WebSocketEndpoint};
+use futures_util::Stream;
+use tokio_util::codec::{Decoder, Encoder};
+
+use super::{answer, head_of, into_actix};
+
+/// How many bytes wait for the connection before the session does.
+const BUFFER_BYTES: usize = 8 * 1024;
+
+/// Serves an endpoint over WebSocket on a route.
+///
+/// # Examples
+/// ```
+/// use actix_web::App;
+/// use agui_actix::{Endpoint, Run, RunEnd, WebSocketEndpoint};
+///
+/// let hello = async |run: Run| { run.text("Hello").await?; Ok(RunEnd::success()) };
+/// let endpoint = Endpoint::new(hello);
+/// let sockets = WebSocketEndpoint::new(endpoint.clone()).with_allowed_origins(["https://app.example"]);
+/// let app = App::new()
+///     .route("/agui", agui_actix::endpoint(endpoint))
+///     .route("/agui/ws", agui_actix::websocket(sockets));
+/// # let _ = app;
+/// ```
+pub fn websocket(endpoint: WebSocketEndpoint) -> Route {
+    websocket_with(endpoint, |_, _| {})
+}
+
+/// [`websocket`], with a function that copies from the request of the upgrade what the handlers shall find among the
+/// [run's](agui_core::Run::extensions).
+pub fn websocket_with<F>(endpoint: WebSocketEndpoint, copy: F) -> Route
+where
+    F: Fn(&HttpRequest, &mut Extensions) + Clone + 'static,
+{
+    web::route().to(move |request: HttpRequest, payload: Payload| {
+        let (endpoint, copy) = (endpoint.clone(), copy.clone());
+        async move {
+            let head = head_of(&request);
+            let mut session = match endpoint.begin(&head).await {
+                Begun::Refused(response) => {
+                    return Ok(answer(http::Begun::Refused(response), &head, payload, |_| {}).await);
+                }
+                Begun::Accepted(session) => session,
+            };
+            copy(&request, session.extensions_mut());
+            let Ok(mut response) = handshake(request.head()) else {
+                return Ok(into_actix(Refusal::new(RefusalCode::UpgradeRequired).into_response()));
+            };
+            if let Some(protocol) = session.protocol() {
+                response.insert_header((SEC_WEBSOCKET_PROTOCOL, protocol));
+            }
+            let pipe = Rc::new(RefCell::new(Pipe::default()));
+            let limit = session.max_message_bytes();
+            let socket = Actix {
+                payload,
+                codec: Codec::new().max_size(limit),
+                limit,
+                read: BytesMut::new(),
+                fragments: BytesMut::new(),
+                pipe: Rc::clone(&pipe),
+            };
+            rt::spawn(session.serve(socket));
+            let response: HttpResponse = response.message_body(Sent(pipe))?.map_into_boxed_body().into();
+            Ok::<_, actix_web::Error>(response)
+        }
+    })
+}
+
+/// Frames on their way to the client, between the session and the body of the response.
+#[derive(Default)]
+struct Pipe {
+    bytes: BytesMut,
+    /// The session has nothing more to send.
+    finished: bool,
+    /// The connection is over.
+    gone: bool,
+    session: Option<Waker>,
+    body: Option<Waker>,
+}
+
+/// The socket as the session has it.
+struct Actix {
+    payload: Payload,
+    codec: Codec,
+    limit: usize,
+    read: BytesMut,
+    fragments: BytesMut,
+    pipe: Rc<RefCell<Pipe>>,
+}
+
+impl Actix {
+    /// The message of a frame; none as long as more fragments of it are to come.
+    fn message(&mut self, frame: Frame) -> Option<Incoming> {
+        match frame {
+            Frame::Text(text) => Some(text_of(text)),
+            Frame::Binary(_) | Frame::Continuation(Item::FirstBinary(_)) => Some(Incoming::Binary),
+            Frame::Ping(payload) => Some(Incoming::Ping(payload)),
+            Frame::Pong(_) => Some(Incoming::Pong),
+            Frame::Close(_) => Some(Incoming::Close),
+            Frame::Continuation(Item::FirstText(part) | Item::Continue(part)) => self.join(&part),
+            Frame::Continuation(Item::Last(part)) => {
+                self.join(&part).or_else(|| Some(text_of(std::mem::take(&mut self.fragments).freeze())))
+            }
+        }
+    }
+
+    fn join(&mut self, part: &Bytes) -> Option<Incoming> {
+        if part.len() > self.limit.saturating_sub(self.fragments.len()) {
+            return Some(Incoming::TooLarge);
+        }
+        self.fragments.extend_from_slice(part);
+        None
+    }
+}
+
+/// How long the frame is that these bytes begin with, as far as they say.
+fn announced(frame: &[u8]) -> u64 {
+    match frame {
+        [_, second, rest @ ..] if second & 0x7f == 127 => {
+            rest.first_chunk().map_or(0, |length| u64::from_be_bytes(*length))
+        }
+        [_, second, rest @ ..] if second & 0x7f == 126 => {
+            rest.first_chunk().map_or(0, |length| u16::from_be_bytes(*length).into())
+        }
+        // At most 125.
+        _ => 0,
+    }
+}
+
+fn text_of(text: Bytes) -> Incoming {
+    if std::str::from_utf8(&text).is_ok() { Incoming::Text(text) } else { Incoming::BadUtf8 }
+}
+
+impl Socket for Actix {
+    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<Incoming>> {
+        loop {
+            // The codec would look at the size of a frame only when all of it is here.
+            if announced(&self.read) > self.limit as u64 {
+                return Poll::Ready(Some(Incoming::TooLarge));
+            }
+            match self.codec.decode(&mut self.read) {
+                Ok(Some(frame)) => match self.message(frame) {
+                    Some(message) => return Poll::Ready(Some(message)),
+                    None => continue,
+                },
+                Ok(None) => {}
+                Err(_) => return Poll::Ready(Some(Incoming::Malformed)),
+            }
+            match Pin::new(&mut self.payload).poll_next(cx) {
+                Poll::Ready(Some(Ok(bytes))) => self.read.extend_from_slice(&bytes),
+                Poll::Ready(_) => return Poll::Ready(None),
+                Poll::Pending => {
+                    let mut pipe = self.pipe.borrow_mut();
+                    pipe.session = Some(cx.waker().clone());
+                    return if pipe.gone { Poll::Ready(None) } else { Poll::Pending };
+                }
+            }
+        }
+    }
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Gone>> {
+        let mut pipe = self.pipe.borrow_mut();
+        if pipe.gone {
+            return Poll::Ready(Err(Gone));
+        }
+        if pipe.bytes.len() < BUFFER_BYTES {
+            return Poll::Ready(Ok(()));
+        }
+        pipe.session = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    fn start_send(&mut self, message: Outgoing) -> Result<(), Gone> {
+        let message = match message {
+            Outgoing::Text(text) => Message::Text(text.try_into().map_err(|_| Gone)?),
+            Outgoing::Ping => Message::Ping(Bytes::new()),
+            Outgoing::Pong(payload) => Message::Pong(payload),
+            Outgoing::Close(code, reason) => Message::Close(Some(CloseReason {
+                code: code.as_u16().into(),
+                description: Some(reason.to_owned()),
+            })),
+        };
+        self.codec.encode(message, &mut self.pipe.borrow_mut().bytes).map_err(|_| Gone)
+    }
+
+    fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Gone>> {
+        let body = self.pipe.borrow_mut().body.take();
+        body.into_iter().for_each(Waker::wake);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Drop for Actix {
+    fn drop(&mut self) {
+        let mut pipe = self.pipe.borrow_mut();
+        pipe.finished = true;
+        let body = pipe.body.take();
+        drop(pipe);
+        body.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// The body of the response.
+struct Sent(Rc<RefCell<Pipe>>);
+
+impl MessageBody for Sent {
+    type Error = Infallible;
+
+    fn size(&self) -> BodySize {
+        BodySize::Stream
+    }
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
+        let mut pipe = self.0.borrow_mut();
+        let chunk = pipe.bytes.split().freeze();
+        if chunk.is_empty() {
+            pipe.body = Some(cx.waker().clone());
+            return if pipe.finished { Poll::Ready(None) } else { Poll::Pending };
+        }
+        let session = pipe.session.take();
+        drop(pipe);
+        session.into_iter().for_each(Waker::wake);
+        Poll::Ready(Some(Ok(chunk)))
+    }
+}
+
+impl Drop for Sent {
+    fn drop(&mut self) {
+        let mut pipe = self.0.borrow_mut();
+        pipe.gone = true;
+        let session = pipe.session.take();
+        drop(pipe);
+        session.into_iter().for_each(Waker::wake);
+    }
+}
