@@ -21,7 +21,7 @@ struct Rule {
     banned_of_tokio: &'static [&'static str],
 }
 
-const RULES: [Rule; 6] = [
+const RULES: [Rule; 7] = [
     // Neither HTTP nor a clock nor a runtime.
     Rule {
         package: "agui-core",
@@ -47,6 +47,12 @@ const RULES: [Rule; 6] = [
     },
     Rule { package: "agui-axum", banned: &["actix-web", "warp", "agui-schema"], banned_of_tokio: &[] },
     Rule { package: "agui-actix", banned: &["axum", "warp", "agui-schema"], banned_of_tokio: &[] },
+    // A store knows neither a wire nor a framework.
+    Rule {
+        package: "agui-redis",
+        banned: &["http", "axum", "actix-web", "warp", "agui-encoder", "agui-schema"],
+        banned_of_tokio: &[],
+    },
     Rule { package: "agui-warp", banned: &["axum", "actix-web", "agui-schema"], banned_of_tokio: &[] },
     Rule {
         package: "agui-schema",

@@ -1,0 +1,3 @@
+//! Appending to a run.
+
+fn main() {}
