@@ -57,6 +57,7 @@ pub(crate) async fn open(
         listening.ok_or(FollowError::TooManyFollowers)
     });
     let listening = listening.transpose()?;
+    shared.used(&keys, thread.kept_ms);
     shared.followers.fetch_add(1, Ordering::Relaxed);
     let reader = Reader {
         shared: Arc::clone(shared),

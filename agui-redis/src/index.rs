@@ -14,10 +14,12 @@ use crate::scripts;
 /// What is said of one thread.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Entry {
-    /// So much more, in progress or not.
-    Add { bytes: i64, runs: i64, active: bool },
-    /// Exactly this.
-    Set { bytes: u64, runs: usize, active: bool },
+    /// So much more, if there is room or others can make some.
+    Admit { bytes: u64, runs: u8 },
+    /// So much more, or less.
+    Add { bytes: i64, runs: i64, active: i64 },
+    /// Exactly this, and no run in progress.
+    Set { bytes: u64, runs: usize },
     /// It is used just now.
     Use,
     /// It is gone.
@@ -31,8 +33,18 @@ pub(crate) struct Totals {
     pub(crate) threads: u64,
     pub(crate) runs: u64,
     pub(crate) active: u64,
-    /// Where that is too much: threads that might go, those used longest ago first, and then the one that was asked with.
-    pub(crate) excess: Option<Vec<String>>,
+    /// Whether there was room.
+    pub(crate) admitted: bool,
+    /// Threads that go for it. They are not in the count any more.
+    pub(crate) victims: Vec<Victim>,
+}
+
+/// A thread that has to go.
+#[derive(Debug, Clone)]
+pub(crate) struct Victim {
+    pub(crate) tag: String,
+    /// What was said of it.
+    pub(crate) entry: Entry,
 }
 
 /// The keys of the count.
@@ -66,12 +78,9 @@ impl Index {
         let arguments = |command: &mut Cmd| {
             command.arg(tag);
             match entry {
-                Entry::Add { bytes, runs, active } => {
-                    command.arg("add").arg(bytes).arg(runs).arg(u8::from(active))
-                }
-                Entry::Set { bytes, runs, active } => {
-                    command.arg("set").arg(bytes).arg(runs).arg(u8::from(active))
-                }
+                Entry::Admit { bytes, runs } => command.arg("admit").arg(bytes).arg(runs).arg(runs),
+                Entry::Add { bytes, runs, active } => command.arg("add").arg(bytes).arg(runs).arg(active),
+                Entry::Set { bytes, runs } => command.arg("set").arg(bytes).arg(runs).arg(0),
                 Entry::Use => command.arg("use").arg(0).arg(0).arg(0),
                 Entry::Gone => command.arg("del").arg(0).arg(0).arg(0),
             };
@@ -79,12 +88,26 @@ impl Index {
         };
         let keys = [&*self.uses, &self.sizes, &self.totals];
         let reply: Vec<String> = link.call(&scripts::ACCOUNT, &keys, arguments).await?;
-        let mut reply = reply.into_iter();
+        let (totals, victims) = reply.split_at_checked(5).unwrap_or_default();
         // A count that was interrupted may be below nothing for a moment.
-        let mut number = || reply.next().and_then(|text| text.parse().ok()).unwrap_or(0);
-        let (bytes, threads, runs, active) = (number(), number(), number(), number());
-        let excess: Vec<_> = reply.collect();
-        Ok(Totals { bytes, threads, runs, active, excess: (!excess.is_empty()).then_some(excess) })
+        let number = |at: usize| totals.get(at).and_then(|text| text.parse().ok()).unwrap_or(0);
+        let victims = victims.chunks(4).filter_map(|victim| {
+            let [tag, bytes, runs, active] = victim else { return None };
+            let entry = Entry::Add {
+                bytes: bytes.parse().ok()?,
+                runs: runs.parse().ok()?,
+                active: active.parse().ok()?,
+            };
+            Some(Victim { tag: tag.clone(), entry })
+        });
+        Ok(Totals {
+            bytes: number(0),
+            threads: number(1),
+            runs: number(2),
+            active: number(3),
+            admitted: number(4) == 1,
+            victims: victims.collect(),
+        })
     }
 
     /// What there is in all.

@@ -55,7 +55,16 @@ impl Link {
         ConnectionManager::new_with_config(client, config).await.map(Kind::Server)
     }
 
+    /// Sends a command, and once more if the connection turns out to be gone: all that this store asks for may be asked
+    /// twice.
     async fn send(&self, command: &Cmd) -> RedisResult<Value> {
+        match self.send_once(command).await {
+            Err(error) if error.is_connection_dropped() => self.send_once(command).await,
+            answer => answer,
+        }
+    }
+
+    async fn send_once(&self, command: &Cmd) -> RedisResult<Value> {
         let answer = match &self.kind {
             Kind::Server(connection) => connection.clone().req_packed_command(command).await,
             Kind::Cluster(connection) => connection.clone().req_packed_command(command).await,

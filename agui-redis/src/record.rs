@@ -19,8 +19,10 @@ pub(crate) enum RunState {
     Never,
     /// Ended by others, because its driver was lost.
     Lost,
-    /// Has been compacted.
+    /// Ended by its driver, and has been compacted.
     Compacted,
+    /// Ended by others, and has been compacted.
+    LostCompacted,
 }
 
 impl RunState {
@@ -31,11 +33,21 @@ impl RunState {
             Self::Never => 'n',
             Self::Lost => 'x',
             Self::Compacted => 'c',
+            Self::LostCompacted => 'y',
+        }
+    }
+
+    /// What a run is after it was compacted; absent if that is not to be done.
+    pub(crate) const fn compacted(self) -> Option<Self> {
+        match self {
+            Self::Done => Some(Self::Compacted),
+            Self::Lost => Some(Self::LostCompacted),
+            _ => None,
         }
     }
 
     fn of_letter(letter: &str) -> Option<Self> {
-        [Self::Active, Self::Done, Self::Never, Self::Lost, Self::Compacted]
+        [Self::Active, Self::Done, Self::Never, Self::Lost, Self::Compacted, Self::LostCompacted]
             .into_iter()
             .find(|state| letter.chars().eq([state.letter()]))
     }

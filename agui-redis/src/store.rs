@@ -130,8 +130,7 @@ impl RunStore for RedisRunStore {
                 if !matches!(refusal, BeginError::Store(_)) {
                     drive.end();
                     if matches!(admitted, Ok(true)) {
-                        let busy = matches!(refusal, BeginError::Busy { .. });
-                        shared.take_back(&keys.tag, grant, 1, busy).await;
+                        shared.take_back(&keys.tag, grant, 1).await;
                     }
                 }
                 return Err(refusal);
@@ -188,7 +187,6 @@ impl RunStore for RedisRunStore {
             let drive = self.drive(&lease)?;
             self.shared.finish(drive, &events, compaction).await?;
             drive.end();
-            self.shared.keep_up_later(&drive.keys);
             Ok(())
         };
         finished.await.map_err(|error| FinishError::new(lease, error))
@@ -414,6 +412,14 @@ impl Shared {
             drive.end();
             return Err(AppendError::LeaseLost);
         }
+        // What was set aside and not used. The rest of the work may wait for its turn.
+        let entry = Entry::Add {
+            bytes: signed(record.bytes) - signed(drive.progress().granted),
+            runs: 0,
+            active: -1,
+        };
+        self.correct(&drive.keys.tag, entry).await;
+        self.keep_up_later(&drive.keys);
         Ok(())
     }
 
@@ -523,32 +529,41 @@ impl Shared {
     }
 
     /// Counts so much more for a thread, where idle ones may have to go for it; false if there is no room.
-    async fn admit(self: &Arc<Self>, tag: &str, bytes: u64, runs: i64) -> Result<bool, StoreError> {
-        let more = Entry::Add { bytes: signed(bytes), runs, active: true };
-        let mut totals = self.index.note(&self.link, tag, more).await?;
-        while let Some(candidates) = totals.excess.take() {
-            let mut gone = false;
-            for other in candidates.iter().filter(|other| **other != tag) {
-                if self.evict(other).await? {
-                    gone = true;
-                    totals = self.index.note(&self.link, other, Entry::Gone).await?;
-                    if totals.excess.is_none() {
-                        return Ok(true);
-                    }
+    async fn admit(self: &Arc<Self>, tag: &str, bytes: u64, runs: u8) -> Result<bool, StoreError> {
+        let mut wanted = Entry::Admit { bytes, runs };
+        for _ in 0..ATTEMPTS {
+            let totals = self.index.note(&self.link, tag, wanted).await?;
+            if !totals.admitted {
+                break;
+            }
+            let mut stayed = false;
+            for victim in totals.victims {
+                if !self.evict(&victim.tag).await? {
+                    // A run has begun there since.
+                    self.index.note(&self.link, &victim.tag, victim.entry).await?;
+                    stayed = true;
                 }
             }
-            if !gone {
-                self.take_back(tag, bytes, runs, runs == 0).await;
-                return Ok(false);
+            if !stayed {
+                return Ok(true);
             }
+            // This one is counted; others have to go for it.
+            wanted = Entry::Admit { bytes: 0, runs: 0 };
         }
-        Ok(true)
+        if !matches!(wanted, Entry::Admit { bytes: wanted, .. } if wanted == bytes) {
+            self.take_back(tag, bytes, runs).await;
+        }
+        Ok(false)
     }
 
     /// Counts less again. What fails here is put right when the thread is looked after next.
-    async fn take_back(&self, tag: &str, bytes: u64, runs: i64, active: bool) {
-        let less = Entry::Add { bytes: -signed(bytes), runs: -runs, active };
-        if let Err(error) = self.index.note(&self.link, tag, less).await {
+    async fn take_back(&self, tag: &str, bytes: u64, runs: u8) {
+        let runs = -i64::from(runs);
+        self.correct(tag, Entry::Add { bytes: -signed(bytes), runs, active: runs }).await;
+    }
+
+    async fn correct(&self, tag: &str, entry: Entry) {
+        if let Err(error) = self.index.note(&self.link, tag, entry).await {
             tracing::debug!(%error, "the count of a thread could not be corrected");
         }
     }

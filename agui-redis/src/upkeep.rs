@@ -95,7 +95,7 @@ impl Shared {
         let entry = match thread.active {
             // What is set aside for it is known to its driver alone.
             Some(_) => Entry::Use,
-            None => Entry::Set { bytes: thread.bytes, runs: thread.runs.len(), active: false },
+            None => Entry::Set { bytes: thread.bytes, runs: thread.runs.len() },
         };
         self.index.note(&self.link, &keys.tag, entry).await?;
         Ok(())
@@ -103,9 +103,10 @@ impl Shared {
 
     /// Compacts a run, or drops some. False if nothing is due, or something else came in between.
     async fn rewrite_one(&self, keys: &ThreadKeys, thread: &ThreadState) -> Result<bool, StoreError> {
-        let due = |run: &RunRecord| matches!(run.state, RunState::Done | RunState::Lost);
-        if let Some((serial, run)) = thread.runs.iter().find(|(_, run)| due(run)) {
-            return self.compact(keys, *serial, run).await;
+        for (serial, run) in &thread.runs {
+            if let Some(state) = run.state.compacted() {
+                return self.compact(keys, *serial, run, state).await;
+            }
         }
         let ended = thread.runs.len() - usize::from(thread.active.is_some());
         let excess = ended.saturating_sub(self.settings.limits.max_runs_per_thread);
@@ -115,10 +116,16 @@ impl Shared {
         self.drop_oldest(keys, thread.runs.get(..ended).unwrap_or_default(), excess).await
     }
 
-    async fn compact(&self, keys: &ThreadKeys, serial: u64, run: &RunRecord) -> Result<bool, StoreError> {
+    async fn compact(
+        &self,
+        keys: &ThreadKeys,
+        serial: u64,
+        run: &RunRecord,
+        state: RunState,
+    ) -> Result<bool, StoreError> {
         let events = self.read_all(keys, serial, run).await?;
         let compacted = compact(&events);
-        let mut after = RunRecord { state: RunState::Compacted, ..run.clone() };
+        let mut after = RunRecord { state, ..run.clone() };
         if compacted.len() < events.len() {
             self.write(keys, &mut after, &compacted).await?;
         }
@@ -258,15 +265,12 @@ impl Shared {
     /// Gives up a thread to make room. False if it has a run in progress.
     pub(crate) async fn evict(self: &Arc<Self>, tag: &str) -> Result<bool, StoreError> {
         let keys = ThreadKeys::of_tag(&self.settings.prefix, tag);
-        let Some(thread) = self.look(&keys).await? else { return Ok(true) };
-        match thread.expired() {
-            Some(token) => drop(self.close(&keys, token, Noticed::Expired).await?),
-            None if thread.active.is_some() => return Ok(false),
-            None => {}
-        }
-        match self.look(&keys).await? {
-            Some(thread) => self.forget(&keys, &thread).await,
-            None => Ok(true),
+        loop {
+            let Some(thread) = self.look(&keys).await? else { return Ok(true) };
+            match thread.expired() {
+                Some(token) => drop(self.close(&keys, token, Noticed::Expired).await?),
+                None => return self.forget(&keys, &thread).await,
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 -- retention in ms.
 if redis.call('HGET', KEYS[1], 'a') ~= ARGV[1] then
   local record = redis.call('HGET', KEYS[1], 'r' .. ARGV[2])
-  -- A run that its driver has ended: the answer was lost on the way. 'x' is an ending by others, 'c' follows either.
+  -- A run that its driver has ended: the answer was lost on the way. 'x' and 'y' are endings by others.
   if record and string.sub(record, 1, #ARGV[1] + 1) == ARGV[1] .. '|' then
     local state = string.match(record, '^[^|]*|[^|]*|[^|]*|[^|]*|[^|]*|[^|]*|(%a)|')
     if state == 'd' or state == 'n' or state == 'c' then

@@ -2,6 +2,10 @@
 -- KEYS: thread, new stream, old stream, streams of the dropped runs.
 -- ARGV: serial, record before, record after, bytes more or less, grace in ms, and of each dropped run serial, record, run id.
 local thread = KEYS[1]
+if redis.call('HGET', thread, 'r' .. ARGV[1]) == ARGV[3] then
+  -- The same request, sent again by a client that never heard the answer.
+  return 1
+end
 local unchanged = redis.call('HGET', thread, 'r' .. ARGV[1]) == ARGV[2]
 for at = 6, #ARGV, 3 do
   unchanged = unchanged and redis.call('HGET', thread, 'r' .. ARGV[at]) == ARGV[at + 1]
