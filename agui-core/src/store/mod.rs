@@ -44,6 +44,7 @@ pub use follow::{FollowSource, Followed, Follower, Page};
 pub use lease::{RunLease, StopSignal};
 pub use memory::{MemoryLimits, MemoryRunStore};
 pub use record::{Compaction, Cursor, Figures, NewRun, RunEntry, StopOutcome, ThreadKey, ThreadRecord};
+pub use size::held_bytes;
 
 use crate::{Event, RunId};
 
@@ -94,6 +95,9 @@ pub trait RunStore: Send + Sync + 'static {
     /// # Errors
     /// The record is full, and the driver [finishes](Self::finish) the run with an error; the run is no longer the
     /// lease's; the store cannot be reached, and nothing is known to be recorded.
+    ///
+    /// After the last of them a driver goes on with the very same batch, the same allocation, as often as it takes. A
+    /// store that may have recorded it at the first attempt recognises it, so that nothing is recorded twice.
     ///
     /// # Cancel safety
     /// If the future is dropped, the events may have been recorded.
