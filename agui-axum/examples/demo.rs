@@ -21,7 +21,7 @@ const MARGIN: Duration = Duration::from_millis(500);
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     agui_demo::init_tracing();
-    let settings = agui_demo::settings()?;
+    let settings = agui_demo::settings()?.connect().await?;
     let listener = TcpListener::bind(&settings.addr).await?;
     println!("listening on {}", listener.local_addr()?);
     serve(&settings, listener, agui_demo::terminated()).await?;

@@ -35,7 +35,7 @@
 //!
 //! # What Redis has to allow
 //! The user of an ACL needs the keys and the channels of the prefix (`~agui:* &agui:*`) and the commands `+@read +@write
-//! +@connection +@pubsub +@scripting`. An eviction policy that takes keys which have not expired takes whole runs; a thread
+//! +@connection +@pubsub +@scripting +time`, in a cluster `+cluster` too. An eviction policy that takes keys which have not expired takes whole runs; a thread
 //! with a run missing is unknown from then on.
 
 mod batch;

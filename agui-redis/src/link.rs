@@ -29,6 +29,8 @@ enum Kind {
 
 impl Link {
     pub(crate) async fn open(settings: &RedisSettings) -> Result<Self, StoreError> {
+        #[cfg(feature = "tls")]
+        choose_provider();
         let timeout = settings.timeout;
         let opened = tokio::time::timeout(timeout, Self::open_kind(settings)).await;
         let kind = opened.map_err(|_| late())?.map_err(|error| failed("cannot be connected to", error))?;
@@ -39,11 +41,14 @@ impl Link {
         let timeout = settings.timeout;
         if settings.cluster {
             let nodes = settings.nodes.iter().map(|node| with_tcp(node, timeout));
-            let client = ClusterClientBuilder::new(nodes)
-                .connection_timeout(timeout)
-                .response_timeout(timeout)
-                .build()?;
-            return client.get_async_connection().await.map(Kind::Cluster);
+            let builder =
+                ClusterClientBuilder::new(nodes).connection_timeout(timeout).response_timeout(timeout);
+            #[cfg(feature = "tls")]
+            let builder = match settings.certificates() {
+                Some(certificates) => builder.certs(certificates),
+                None => builder,
+            };
+            return builder.build()?.get_async_connection().await.map(Kind::Cluster);
         }
         let config = ConnectionManagerConfig::new()
             .set_connection_timeout(Some(timeout))
@@ -108,7 +113,27 @@ impl RedisSettings {
         let node = self.nodes.get(at % self.nodes.len().max(1));
         let node =
             node.ok_or_else(|| RedisError::from((redis::ErrorKind::InvalidClientConfig, "no node")))?;
-        Client::open(with_tcp(node, self.timeout))
+        let node = with_tcp(node, self.timeout);
+        #[cfg(feature = "tls")]
+        if let Some(certificates) = self.certificates() {
+            return Client::build_with_tls(node, certificates);
+        }
+        Client::open(node)
+    }
+
+    #[cfg(feature = "tls")]
+    fn certificates(&self) -> Option<redis::TlsCertificates> {
+        let root_cert = Some(self.root_certificates.clone()?);
+        Some(redis::TlsCertificates { client_tls: None, root_cert })
+    }
+}
+
+/// An application that has not chosen whose cryptography it uses gets one that needs no choice.
+#[cfg(feature = "tls")]
+fn choose_provider() {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // Fails if somebody else was quicker, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
     }
 }
 

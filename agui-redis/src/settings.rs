@@ -31,6 +31,8 @@ pub struct RedisSettings {
     pub(crate) retention: Duration,
     pub(crate) timeout: Duration,
     pub(crate) limits: RedisLimits,
+    #[cfg(feature = "tls")]
+    pub(crate) root_certificates: Option<Vec<u8>>,
 }
 
 /// How much a store keeps.
@@ -136,12 +138,21 @@ impl RedisSettings {
             retention: Duration::from_secs(7 * 24 * 3600),
             timeout: Duration::from_secs(2),
             limits: RedisLimits::default(),
+            #[cfg(feature = "tls")]
+            root_certificates: None,
         })
     }
 
     /// Says whether the URL is that of a cluster's node, where it is one alone.
     pub const fn with_cluster(mut self, cluster: bool) -> Self {
         self.cluster = cluster;
+        self
+    }
+
+    /// Sets who signed the servers' certificates, as PEM, in place of those that the system trusts.
+    #[cfg(feature = "tls")]
+    pub fn with_root_certificates(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.root_certificates = Some(pem.into());
         self
     }
 

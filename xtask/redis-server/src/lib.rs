@@ -40,6 +40,24 @@ impl RedisServer {
         Self::start_with(&["--save", "", "--appendonly", "yes", "--appendfsync", "always"])
     }
 
+    /// A server that also takes TLS, with the files of a certificate and of its key.
+    pub fn start_with_tls(certificate: &str, key: &str) -> Self {
+        Self::start_with(&[
+            "--save",
+            "",
+            "--tls-cert-file",
+            certificate,
+            "--tls-key-file",
+            key,
+            "--tls-ca-cert-file",
+            certificate,
+            "--tls-auth-clients",
+            "no",
+            "--tls-port",
+            &free_port().to_string(),
+        ])
+    }
+
     /// A server with these arguments.
     pub fn start_with(arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -64,6 +82,12 @@ impl RedisServer {
     /// `redis://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// `rediss://127.0.0.1:PORT`, of a server that takes TLS.
+    pub fn tls_url(&self) -> String {
+        let port = self.arguments.iter().skip_while(|argument| *argument != "--tls-port").nth(1);
+        format!("rediss://127.0.0.1:{}", port.expect("it was started with TLS"))
     }
 
     /// Kills it.
