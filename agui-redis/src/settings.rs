@@ -219,7 +219,7 @@ impl fmt::Debug for RedisSettings {
             .field("retention", &self.retention)
             .field("timeout", &self.timeout)
             .field("limits", &self.limits)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

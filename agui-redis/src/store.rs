@@ -84,7 +84,7 @@ impl RedisRunStore {
     /// Connects to Redis. Spawns on the runtime that this is called in what listens for word of other processes.
     ///
     /// # Errors
-    /// Redis cannot be reached, refuses the user, or is older than 7.0.
+    /// Redis cannot be reached, or refuses the user what the store needs.
     pub async fn connect(settings: RedisSettings) -> Result<Self, StoreError> {
         let (link, reader) = join(Link::open(&settings), Link::open(&settings)).await;
         let (link, reader) = (link?, reader?);

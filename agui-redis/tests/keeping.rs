@@ -1,5 +1,7 @@
 //! How much is kept, for how long, and in what form.
 
+#![expect(clippy::unwrap_used, reason = "helpers fail their test")]
+
 mod common;
 
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! Redis away, slow, or back without its data.
 
+#![expect(clippy::panic, reason = "helpers fail their test")]
+
 mod common;
 
 use std::time::{Duration, Instant};

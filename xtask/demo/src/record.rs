@@ -25,7 +25,7 @@ impl Settings {
     }
 
     #[cfg(not(feature = "redis"))]
-    #[expect(clippy::unused_async, clippy::unused_self, reason = "the same as with Redis")]
+    #[expect(clippy::unused_async, reason = "the same as with Redis")]
     async fn connect_to(self, _: &str) -> Result<Self, StoreError> {
         Err(StoreError::new("this build has no Redis; the feature `redis` of agui-demo brings it"))
     }
