@@ -21,7 +21,7 @@ const MARGIN: Duration = Duration::from_millis(500);
 #[actix_web::main]
 async fn main() -> anyhow::Result<()> {
     agui_demo::init_tracing();
-    let settings = agui_demo::settings()?;
+    let settings = agui_demo::settings()?.connect().await?;
     let listener = TcpListener::bind(&settings.addr)?;
     println!("listening on {}", listener.local_addr()?);
     serve(&settings, listener, agui_demo::terminated()).await?;
@@ -39,7 +39,7 @@ pub(crate) async fn serve(
     let sockets = WebSocketEndpoint::new(plain.clone());
     let secure_sockets = WebSocketEndpoint::new(secure.clone());
     let agents = agui_demo::agent_server(settings);
-    let secure_agents = agui_demo::secure_agent_server(settings);
+    let secure_agents = agui_demo::secure_agent_server(&agents, settings);
     let at_the_root = routes(plain.clone(), sockets.clone(), agents.clone());
     let behind_the_token = routes(secure.clone(), secure_sockets.clone(), secure_agents.clone());
     let server = HttpServer::new(move || {
@@ -67,7 +67,6 @@ pub(crate) async fn serve(
             sockets.shutdown(GRACE),
             secure_sockets.shutdown(GRACE),
             agents.shutdown(GRACE),
-            secure_agents.shutdown(GRACE),
         );
         // Endings are on their way. A connection that does not read them would keep the server waiting.
         let _ = tokio::time::timeout(MARGIN, stopped).await;

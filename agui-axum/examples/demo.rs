@@ -23,7 +23,7 @@ const MARGIN: Duration = Duration::from_millis(500);
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     agui_demo::init_tracing();
-    let settings = agui_demo::settings()?;
+    let settings = agui_demo::settings()?.connect().await?;
     let listener = TcpListener::bind(&settings.addr).await?;
     println!("listening on {}", listener.local_addr()?);
     serve(&settings, listener, agui_demo::terminated()).await?;
@@ -41,7 +41,7 @@ pub(crate) async fn serve(
     let sockets = WebSocketEndpoint::new(plain.clone());
     let secure_sockets = WebSocketEndpoint::new(secure.clone());
     let agents = agui_demo::agent_server(settings);
-    let secure_agents = agui_demo::secure_agent_server(settings);
+    let secure_agents = agui_demo::secure_agent_server(&agents, settings);
     let app = Router::new()
         .route("/agui", agui_axum::endpoint(plain.clone()))
         .route("/agui/ws", agui_axum::websocket(sockets.clone()))
@@ -64,7 +64,6 @@ pub(crate) async fn serve(
                 sockets.shutdown(GRACE),
                 secure_sockets.shutdown(GRACE),
                 agents.shutdown(GRACE),
-                secure_agents.shutdown(GRACE),
             );
         }
     };

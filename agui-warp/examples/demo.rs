@@ -29,7 +29,7 @@ const BACKLOG: u32 = 1024;
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     agui_demo::init_tracing();
-    let settings = agui_demo::settings()?;
+    let settings = agui_demo::settings()?.connect().await?;
     let listener = listen(&settings.addr).await?;
     println!("listening on {}", listener.local_addr()?);
     serve(&settings, listener, agui_demo::terminated()).await;
@@ -58,7 +58,7 @@ pub(crate) async fn serve(
     let sockets = WebSocketEndpoint::new(plain.clone());
     let secure_sockets = WebSocketEndpoint::new(secure.clone());
     let agents = agui_demo::agent_server(settings);
-    let secure_agents = agui_demo::secure_agent_server(settings);
+    let secure_agents = agui_demo::secure_agent_server(&agents, settings);
     let app = warp::path!("agui")
         .and(agui_warp::endpoint(plain.clone()))
         .or(warp::path!("agui" / "ws").and(agui_warp::websocket(sockets.clone())))
@@ -80,7 +80,6 @@ pub(crate) async fn serve(
                 sockets.shutdown(GRACE),
                 secure_sockets.shutdown(GRACE),
                 agents.shutdown(GRACE),
-                secure_agents.shutdown(GRACE),
             );
         }
     };

@@ -15,7 +15,7 @@ use std::{
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use crate::{Verdict, conformance, interop, proto, rules, schema, tidy, workspace_root};
+use crate::{Verdict, conformance, interop, proto, redis, rules, schema, tidy, workspace_root};
 
 /// The command's options.
 #[derive(clap::Args)]
@@ -125,6 +125,7 @@ fn steps(has_nextest: bool) -> Vec<Step> {
             // Without tests, whose helpers ask for features.
             &format!("clippy {ALONE} {ADAPTERS} --lib --no-default-features -- -D warnings"),
         ),
+        Step::task("redis for the tests", redis::install),
         Step::cargo("tests", &format!("{runner} --workspace --all-features {keep_going}")),
         Step::cargo("tests, default features", &format!("{runner} {ALONE} {keep_going}")),
         Step::cargo("doctests", "test --doc --workspace --all-features"),

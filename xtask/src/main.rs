@@ -12,6 +12,7 @@ mod convert;
 mod frames;
 mod interop;
 mod proto;
+mod redis;
 mod replay;
 mod report;
 mod rules;

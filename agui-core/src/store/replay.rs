@@ -16,8 +16,9 @@ use crate::{
     StateSnapshotEvent, SubagentRunId, ToolCallId,
 };
 
-/// How a run ends whose producer is gone.
-pub(super) fn lost() -> Event {
+/// How a run ends whose producer is gone: `RUN_ERROR` with the code `producer_lost`, for stores that close it for whoever
+/// follows.
+pub fn lost() -> Event {
     RunErrorEvent::new("The run was lost.").with_code("producer_lost").into()
 }
 

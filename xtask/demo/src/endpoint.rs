@@ -32,7 +32,7 @@ pub fn agent_server(settings: &Settings) -> AgentServer {
         .with_keep_alive(settings.keep_alive)
 }
 
-/// The same behind the bearer token, with the same threads.
-pub fn secure_agent_server(settings: &Settings) -> AgentServer {
-    agent_server(settings).with_bearer_token(settings.token.clone())
+/// The same behind the bearer token. It shares threads, limits and shutdown with the one it is made of.
+pub fn secure_agent_server(agents: &AgentServer, settings: &Settings) -> AgentServer {
+    agents.clone().with_bearer_token(settings.token.clone())
 }

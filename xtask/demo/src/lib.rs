@@ -8,6 +8,7 @@ mod cancel;
 mod echo;
 mod endpoint;
 mod process;
+mod record;
 mod script;
 mod settings;
 

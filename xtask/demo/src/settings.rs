@@ -13,6 +13,8 @@ use agui_core::store::{DynRunStore, MemoryRunStore};
 /// | `AGUI_DEMO_TOKEN` | `--token` | `demo-token` |
 /// | `AGUI_DEMO_KEEPALIVE_MS` | `--keepalive-ms` | 15000 |
 /// | `AGUI_DEMO_BODY_LIMIT` | `--body-limit` | 1048576 |
+/// | `AGUI_DEMO_REDIS` | `--redis` | none: runs are recorded in memory |
+/// | `AGUI_DEMO_LEASE_MS` | `--lease-ms` | 15000 |
 ///
 /// A flag takes its value from the next argument or from behind a `=`.
 #[derive(Clone, PartialEq, Eq)]
@@ -26,6 +28,11 @@ pub struct Settings {
     pub keep_alive: Duration,
     /// The largest request body that is accepted, in bytes.
     pub body_limit: usize,
+    /// The URL of the Redis where runs are recorded; several with commas between them are a cluster. Absent, they are
+    /// recorded in memory.
+    pub redis: Option<String>,
+    /// How long a run in Redis stays its process's without word of it.
+    pub lease: Duration,
     store: Store,
 }
 
@@ -49,7 +56,9 @@ pub enum SettingsError {
     #[error("{}", USAGE)]
     HelpAsked,
     /// An argument that is no flag of ours.
-    #[error("unknown argument `{0}`; known are --addr, --token, --keepalive-ms and --body-limit")]
+    #[error(
+        "unknown argument `{0}`; known are --addr, --token, --keepalive-ms, --body-limit, --redis and --lease-ms"
+    )]
     UnknownArgument(String),
     /// A flag without its value.
     #[error("`{0}` needs a value")]
@@ -71,13 +80,15 @@ impl Default for Settings {
             token: "demo-token".to_owned(),
             keep_alive: Duration::from_secs(15),
             body_limit: 1_048_576,
+            redis: None,
+            lease: Duration::from_secs(15),
             store: Store(Arc::new(MemoryRunStore::default())),
         }
     }
 }
 
 impl std::fmt::Debug for Settings {
-    /// Leaves out the token.
+    /// Leaves out the token, and the URL, which may have a password in it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Settings")
             .field("addr", &self.addr)
@@ -112,15 +123,19 @@ Serves the agents `echo` and `script` on /agui and, with discovery and a record 
     --token TOKEN         AGUI_DEMO_TOKEN          demo-token
     --keepalive-ms MS     AGUI_DEMO_KEEPALIVE_MS   15000, 0 for none
     --body-limit BYTES    AGUI_DEMO_BODY_LIMIT     1048576
+    --redis URL           AGUI_DEMO_REDIS          none; runs are recorded in memory
+    --lease-ms MS         AGUI_DEMO_LEASE_MS       15000, how long a run in Redis outlives its process
     --help, -h            prints this
 
 A flag beats its variable. RUST_LOG chooses what is logged.";
 
-const NAMES: [(&str, &str); 4] = [
+const NAMES: [(&str, &str); 6] = [
     ("AGUI_DEMO_ADDR", "--addr"),
     ("AGUI_DEMO_TOKEN", "--token"),
     ("AGUI_DEMO_KEEPALIVE_MS", "--keepalive-ms"),
     ("AGUI_DEMO_BODY_LIMIT", "--body-limit"),
+    ("AGUI_DEMO_REDIS", "--redis"),
+    ("AGUI_DEMO_LEASE_MS", "--lease-ms"),
 ];
 
 impl Settings {
@@ -181,6 +196,10 @@ impl Settings {
             "--keepalive-ms" => {
                 self.keep_alive = Duration::from_millis(value.parse().map_err(|_| not_a_number(&value))?);
             }
+            "--redis" => self.redis = Some(value).filter(|url| !url.is_empty()),
+            "--lease-ms" => {
+                self.lease = Duration::from_millis(value.parse().map_err(|_| not_a_number(&value))?);
+            }
             _ => self.body_limit = value.parse().map_err(|_| not_a_number(&value))?,
         }
         Ok(())
@@ -231,7 +250,10 @@ mod tests {
     }
 
     #[test]
-    fn the_token_is_not_in_the_debug_output() {
-        assert!(!format!("{:?}", Settings::default()).contains("demo-token"));
+    fn neither_the_token_nor_a_password_is_in_the_debug_output() {
+        let settings = read(&[], &["--redis", "redis://ann:s3cret@host"]).unwrap();
+        assert!(settings.redis.is_some());
+        let shown = format!("{settings:?}");
+        assert!(!shown.contains("demo-token") && !shown.contains("s3cret"), "{shown}");
     }
 }

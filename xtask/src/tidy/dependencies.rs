@@ -47,6 +47,12 @@ const RULES: [Rule; 7] = [
     },
     Rule { package: "agui-axum", banned: &["actix-web", "warp", "agui-schema"], banned_of_tokio: &[] },
     Rule { package: "agui-actix", banned: &["axum", "warp", "agui-schema"], banned_of_tokio: &[] },
+    // A store knows neither a wire nor a framework.
+    Rule {
+        package: "agui-redis",
+        banned: &["http", "axum", "actix-web", "warp", "agui-encoder", "agui-schema"],
+        banned_of_tokio: &[],
+    },
     Rule { package: "agui-warp", banned: &["axum", "actix-web", "agui-schema"], banned_of_tokio: &[] },
     Rule {
         package: "agui-client",

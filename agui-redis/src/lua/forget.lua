@@ -1,0 +1,8 @@
+-- Gives an idle thread up.
+-- KEYS: thread, streams. ARGV: number of the last run.
+local held = redis.call('HMGET', KEYS[1], 'n', 'a')
+if held[1] ~= ARGV[1] or held[2] then
+  return 0
+end
+redis.call('UNLINK', unpack(KEYS))
+return 1
