@@ -21,7 +21,7 @@ struct Rule {
     banned_of_tokio: &'static [&'static str],
 }
 
-const RULES: [Rule; 7] = [
+const RULES: &[Rule] = &[
     // Neither HTTP nor a clock nor a runtime.
     Rule {
         package: "agui-core",
@@ -47,13 +47,13 @@ const RULES: [Rule; 7] = [
     },
     Rule { package: "agui-axum", banned: &["actix-web", "warp", "agui-schema"], banned_of_tokio: &[] },
     Rule { package: "agui-actix", banned: &["axum", "warp", "agui-schema"], banned_of_tokio: &[] },
+    Rule { package: "agui-warp", banned: &["axum", "actix-web", "agui-schema"], banned_of_tokio: &[] },
     // A store knows neither a wire nor a framework.
     Rule {
         package: "agui-redis",
         banned: &["http", "axum", "actix-web", "warp", "agui-encoder", "agui-schema"],
         banned_of_tokio: &[],
     },
-    Rule { package: "agui-warp", banned: &["axum", "actix-web", "agui-schema"], banned_of_tokio: &[] },
     Rule {
         package: "agui-client",
         banned: &["axum", "actix-web", "warp", "agui-schema"],
@@ -69,7 +69,7 @@ const RULES: [Rule; 7] = [
 /// Looks through the dependencies of every crate that has a rule.
 pub(super) fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for rule in &RULES {
+    for rule in RULES {
         findings.extend(breaches(rule, &tree(root, rule.package)?));
     }
     Ok(findings)
