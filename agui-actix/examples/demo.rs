@@ -14,7 +14,7 @@ use agui_demo::Settings;
 
 /// How long runs may go on once the process is asked to end, and how long their endings may take to be read. With the
 /// two seconds that a cancelled run has by default this stays within five.
-const GRACE: Duration = Duration::from_millis(1000);
+const GRACE: Duration = Duration::from_secs(1);
 const MARGIN: Duration = Duration::from_millis(500);
 
 #[expect(clippy::print_stdout, reason = "whoever starts the server reads its address from there")]
@@ -63,11 +63,7 @@ pub(crate) async fn serve(
     let end = async {
         terminated.await;
         let stopped = handle.stop(true);
-        tokio::join!(
-            sockets.shutdown(GRACE),
-            secure_sockets.shutdown(GRACE),
-            agents.shutdown(GRACE),
-        );
+        tokio::join!(sockets.shutdown(GRACE), secure_sockets.shutdown(GRACE), agents.shutdown(GRACE),);
         // Endings are on their way. A connection that does not read them would keep the server waiting.
         let _ = tokio::time::timeout(MARGIN, stopped).await;
     };

@@ -16,7 +16,7 @@ use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 
 /// How long runs may go on once the process is asked to end, and how long their endings may take to be read. With the
 /// two seconds that a cancelled run has by default this stays within five.
-const GRACE: Duration = Duration::from_millis(1000);
+const GRACE: Duration = Duration::from_secs(1);
 const MARGIN: Duration = Duration::from_millis(500);
 
 #[expect(clippy::print_stdout, reason = "whoever starts the server reads its address from there")]

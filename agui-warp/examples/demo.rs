@@ -17,7 +17,7 @@ use warp::{Filter, Reply};
 
 /// How long runs may go on once the process is asked to end, and how long their endings may take to be read. With the
 /// two seconds that a cancelled run has by default this stays within five.
-const GRACE: Duration = Duration::from_millis(1000);
+const GRACE: Duration = Duration::from_secs(1);
 const MARGIN: Duration = Duration::from_millis(500);
 /// What pages may send: warp's layer knows no other way than a list. The last one is CopilotKit's, for its cloud.
 const HEADERS: [&str; 5] =
