@@ -63,11 +63,7 @@ pub(crate) async fn serve(
     let end = async {
         terminated.await;
         let stopped = handle.stop(true);
-        tokio::join!(
-            sockets.shutdown(GRACE),
-            secure_sockets.shutdown(GRACE),
-            agents.shutdown(GRACE),
-        );
+        tokio::join!(sockets.shutdown(GRACE), secure_sockets.shutdown(GRACE), agents.shutdown(GRACE),);
         // Endings are on their way. A connection that does not read them would keep the server waiting.
         let _ = tokio::time::timeout(MARGIN, stopped).await;
     };

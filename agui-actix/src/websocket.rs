@@ -10,6 +10,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+use ::http::header::UPGRADE;
 use actix_http::ws::{CloseReason, Codec, Frame, Item, Message, handshake};
 use actix_web::body::{BodySize, MessageBody};
 use actix_web::http::header::SEC_WEBSOCKET_PROTOCOL;
@@ -56,6 +57,10 @@ where
         async move {
             let head = head_of(&request);
             let mut session = match endpoint.begin(&head).await {
+                // What follows an upgrade is no body: it does not end, and is not to be waited for.
+                Begun::Refused(response) if head.headers.contains_key(UPGRADE) => {
+                    return Ok(into_actix(response));
+                }
                 Begun::Refused(response) => {
                     return Ok(answer(http::Begun::Refused(response), &head, payload, |_| {}).await);
                 }

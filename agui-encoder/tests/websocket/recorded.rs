@@ -1,5 +1,7 @@
 //! Sockets of a server of agents: its runs are recorded and outlive their socket.
 
+#![expect(clippy::panic, reason = "a helper of tests, outside of a test function")]
+
 use std::sync::Arc;
 
 use agui_core::{Run, RunEnd};

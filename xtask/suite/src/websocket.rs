@@ -66,7 +66,9 @@ pub async fn what_is_no_upgrade_of_ours_is_refused_before_it(start: StartSockets
         (vec![("sec-websocket-version", "8")], StatusCode::UNAUTHORIZED, "unauthorized"),
     ];
     for (headers, status, code) in cases {
-        let (found, body) = SocketClient::refused(&server, &headers).await;
+        let refused = SocketClient::refused(&server, &headers);
+        let refused = tokio::time::timeout(Duration::from_secs(3), refused).await;
+        let (found, body) = refused.unwrap_or_else(|_| panic!("no answer to {headers:?}"));
         assert_eq!((found, &body["code"]), (status, &json!(code)), "{headers:?}");
     }
     let mut socket =
