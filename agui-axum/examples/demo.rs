@@ -60,11 +60,7 @@ pub(crate) async fn serve(
     let mut server = pin!(server.into_future());
     let end = async {
         if ended.await.is_ok() {
-            tokio::join!(
-                sockets.shutdown(GRACE),
-                secure_sockets.shutdown(GRACE),
-                agents.shutdown(GRACE),
-            );
+            tokio::join!(sockets.shutdown(GRACE), secure_sockets.shutdown(GRACE), agents.shutdown(GRACE),);
         }
     };
     let mut end = pin!(end);

@@ -76,11 +76,7 @@ pub(crate) async fn serve(
     });
     let end = async {
         if ended.await.is_ok() {
-            tokio::join!(
-                sockets.shutdown(GRACE),
-                secure_sockets.shutdown(GRACE),
-                agents.shutdown(GRACE),
-            );
+            tokio::join!(sockets.shutdown(GRACE), secure_sockets.shutdown(GRACE), agents.shutdown(GRACE),);
         }
     };
     let (mut server, mut end) = (pin!(server.run()), pin!(end));
