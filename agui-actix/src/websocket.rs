@@ -4,15 +4,13 @@
 //! codec is actix-http's; it cuts bytes into frames and leaves it to others to join what comes in fragments and to look
 //! at the text.
 
-use std::cell::RefCell;
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use ::http::header::UPGRADE;
 use actix_http::ws::{CloseReason, Codec, Frame, Item, Message, handshake};
-use actix_web::body::{BodySize, MessageBody};
+use actix_web::body::BodyStream;
 use actix_web::http::header::SEC_WEBSOCKET_PROTOCOL;
 use actix_web::web::{Bytes, BytesMut, Payload};
 use actix_web::{HttpRequest, HttpResponse, Route, rt, web};
@@ -20,12 +18,15 @@ use agui_core::producer::Extensions;
 use agui_encoder::http::{self, Refusal, RefusalCode};
 use agui_encoder::ws::{Begun, Gone, Incoming, Outgoing, Socket, WebSocketEndpoint};
 use futures_util::Stream;
+use futures_util::stream::poll_fn;
+use tokio::sync::mpsc;
 use tokio_util::codec::{Decoder, Encoder};
+use tokio_util::sync::PollSender;
 
 use super::{answer, head_of, into_actix};
 
-/// How many bytes wait for the connection before the session does.
-const BUFFER_BYTES: usize = 8 * 1024;
+/// How many frames wait for the connection before the session does.
+const QUEUED_FRAMES: usize = 16;
 
 /// Serves an endpoint over WebSocket on a route.
 ///
@@ -73,33 +74,23 @@ where
             if let Some(protocol) = session.protocol() {
                 response.insert_header((SEC_WEBSOCKET_PROTOCOL, protocol));
             }
-            let pipe = Rc::new(RefCell::new(Pipe::default()));
+            let (sender, mut receiver) = mpsc::channel(QUEUED_FRAMES);
+            let watched = sender.clone();
             let limit = session.max_message_bytes();
-            let socket = Actix {
+            rt::spawn(session.serve(Actix {
                 payload,
                 codec: Codec::new().max_size(limit),
                 limit,
                 read: BytesMut::new(),
                 fragments: BytesMut::new(),
-                pipe: Rc::clone(&pipe),
-            };
-            rt::spawn(session.serve(socket));
-            let response: HttpResponse = response.message_body(Sent(pipe))?.map_into_boxed_body().into();
+                sender: PollSender::new(sender),
+                over: Box::pin(async move { watched.closed().await }),
+            }));
+            let frames = BodyStream::new(poll_fn(move |cx| receiver.poll_recv(cx)));
+            let response: HttpResponse = response.message_body(frames)?.map_into_boxed_body().into();
             Ok::<_, actix_web::Error>(response)
         }
     })
-}
-
-/// Frames on their way to the client, between the session and the body of the response.
-#[derive(Default)]
-struct Pipe {
-    bytes: BytesMut,
-    /// The session has nothing more to send.
-    finished: bool,
-    /// The connection is over.
-    gone: bool,
-    session: Option<Waker>,
-    body: Option<Waker>,
 }
 
 /// The socket as the session has it.
@@ -109,7 +100,9 @@ struct Actix {
     limit: usize,
     read: BytesMut,
     fragments: BytesMut,
-    pipe: Rc<RefCell<Pipe>>,
+    sender: PollSender<Result<Bytes, Infallible>>,
+    /// Resolves when actix-web drops the body of the response: the connection is over, also if the payload does not say so.
+    over: Pin<Box<dyn Future<Output = ()>>>,
 }
 
 impl Actix {
@@ -137,16 +130,13 @@ impl Actix {
     }
 }
 
-/// How long the frame is that these bytes begin with, as far as they say.
+/// How long the frame is that these bytes begin with, if that takes eight bytes to say. Shorter ones are no concern: the
+/// limit is never below what two bytes can say.
 fn announced(frame: &[u8]) -> u64 {
     match frame {
-        [_, second, rest @ ..] if second & 0x7f == 127 => {
-            rest.first_chunk().map_or(0, |length| u64::from_be_bytes(*length))
+        [_, second, length @ ..] if second & 0x7f == 127 => {
+            length.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
         }
-        [_, second, rest @ ..] if second & 0x7f == 126 => {
-            rest.first_chunk().map_or(0, |length| u16::from_be_bytes(*length).into())
-        }
-        // At most 125.
         _ => 0,
     }
 }
@@ -173,25 +163,13 @@ impl Socket for Actix {
             match Pin::new(&mut self.payload).poll_next(cx) {
                 Poll::Ready(Some(Ok(bytes))) => self.read.extend_from_slice(&bytes),
                 Poll::Ready(_) => return Poll::Ready(None),
-                Poll::Pending => {
-                    let mut pipe = self.pipe.borrow_mut();
-                    pipe.session = Some(cx.waker().clone());
-                    return if pipe.gone { Poll::Ready(None) } else { Poll::Pending };
-                }
+                Poll::Pending => return self.over.as_mut().poll(cx).map(|()| None),
             }
         }
     }
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Gone>> {
-        let mut pipe = self.pipe.borrow_mut();
-        if pipe.gone {
-            return Poll::Ready(Err(Gone));
-        }
-        if pipe.bytes.len() < BUFFER_BYTES {
-            return Poll::Ready(Ok(()));
-        }
-        pipe.session = Some(cx.waker().clone());
-        Poll::Pending
+        self.sender.poll_reserve(cx).map_err(|_| Gone)
     }
 
     fn start_send(&mut self, message: Outgoing) -> Result<(), Gone> {
@@ -204,56 +182,13 @@ impl Socket for Actix {
                 description: Some(reason.to_owned()),
             })),
         };
-        self.codec.encode(message, &mut self.pipe.borrow_mut().bytes).map_err(|_| Gone)
+        let mut frame = BytesMut::new();
+        self.codec.encode(message, &mut frame).map_err(|_| Gone)?;
+        self.sender.send_item(Ok(frame.freeze())).map_err(|_| Gone)
     }
 
     fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Gone>> {
-        let body = self.pipe.borrow_mut().body.take();
-        body.into_iter().for_each(Waker::wake);
+        // actix-web takes what it is given as soon as it can.
         Poll::Ready(Ok(()))
-    }
-}
-
-impl Drop for Actix {
-    fn drop(&mut self) {
-        let mut pipe = self.pipe.borrow_mut();
-        pipe.finished = true;
-        let body = pipe.body.take();
-        drop(pipe);
-        body.into_iter().for_each(Waker::wake);
-    }
-}
-
-/// The body of the response.
-struct Sent(Rc<RefCell<Pipe>>);
-
-impl MessageBody for Sent {
-    type Error = Infallible;
-
-    fn size(&self) -> BodySize {
-        BodySize::Stream
-    }
-
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
-        let mut pipe = self.0.borrow_mut();
-        let chunk = pipe.bytes.split().freeze();
-        if chunk.is_empty() {
-            pipe.body = Some(cx.waker().clone());
-            return if pipe.finished { Poll::Ready(None) } else { Poll::Pending };
-        }
-        let session = pipe.session.take();
-        drop(pipe);
-        session.into_iter().for_each(Waker::wake);
-        Poll::Ready(Some(Ok(chunk)))
-    }
-}
-
-impl Drop for Sent {
-    fn drop(&mut self) {
-        let mut pipe = self.0.borrow_mut();
-        pipe.gone = true;
-        let session = pipe.session.take();
-        drop(pipe);
-        session.into_iter().for_each(Waker::wake);
     }
 }
