@@ -50,6 +50,19 @@ impl Slot {
     }
 }
 
+/// A slot in the index, with the hash of its id: growing the index reads no ids, and an id is compared with its own only.
+#[derive(Debug, Clone, Copy)]
+struct Entered {
+    at: usize,
+    hash: u64,
+}
+
+/// An id that no message has, to be [filled](Slots::fill) before anything else is added.
+#[derive(Debug)]
+pub(super) struct Vacant {
+    hash: u64,
+}
+
 /// Where a call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CallAt {
@@ -63,7 +76,7 @@ pub(super) struct Slots {
     head: usize,
     tail: usize,
     /// Slots by the ids of their messages, which stay where they are.
-    index: HashTable<usize>,
+    index: HashTable<Entered>,
     hasher: RandomState,
     calls: HashMap<ToolCallId, CallAt, RandomState>,
     /// The slot that was asked for last.
@@ -115,16 +128,15 @@ impl Slots {
     /// not know.
     #[inline]
     pub(super) fn seek(&mut self, id: &MessageId) -> Option<(usize, &mut AssistantMessage)> {
-        let id = id.as_str();
-        let holds = |at: &usize| match self.list.get(*at) {
-            Some(Slot { message: Message::Assistant(message), .. }) => same(message.id.as_str(), id),
-            _ => false,
-        };
-        self.last = *self.index.find(hash(&self.hasher, id), holds)?;
-        match &mut self.list.get_mut(self.last)?.message {
-            Message::Assistant(message) => Some((self.last, message)),
-            _ => None,
+        let hash = hash(&self.hasher, id.as_str());
+        let at = self.index.find(hash, |entered| entered.hash == hash)?.at;
+        if let Message::Assistant(message) = &mut self.list.get_mut(at)?.message
+            && same(message.id.as_str(), id.as_str())
+        {
+            self.last = at;
+            return Some((at, message));
         }
+        None
     }
 
     /// The slot of an id, remembered for the next question.
@@ -138,15 +150,42 @@ impl Slots {
 
     /// The slot of an id.
     pub(super) fn peek(&self, id: &str) -> Option<usize> {
-        let holds = |at: &usize| self.list.get(*at).is_some_and(|slot| same(slot.message.id().as_str(), id));
-        self.index.find(hash(&self.hasher, id), holds).copied()
+        self.peek_hashed(hash(&self.hasher, id), id)
+    }
+
+    #[inline]
+    fn peek_hashed(&self, hash: u64, id: &str) -> Option<usize> {
+        let holds = |entered: &Entered| {
+            entered.hash == hash
+                && self.list.get(entered.at).is_some_and(|slot| same(slot.message.id().as_str(), id))
+        };
+        Some(self.index.find(hash, holds)?.at)
+    }
+
+    /// The slot of an id, remembered for the next question, or else what adds one without hashing the id again. For an
+    /// id that is likely to be new.
+    #[inline]
+    pub(super) fn find_or_vacant(&mut self, id: &MessageId) -> Result<usize, Vacant> {
+        let hash = hash(&self.hasher, id.as_str());
+        match self.peek_hashed(hash, id.as_str()) {
+            Some(at) => {
+                self.last = at;
+                Ok(at)
+            }
+            None => Err(Vacant { hash }),
+        }
     }
 
     /// Puts the slot of an id that is not held into the index; the message is at its place already.
     fn enter(&mut self, at: usize) {
-        let Self { list, index, hasher, .. } = self;
-        let hash = |at: &usize| list.get(*at).map_or(0, |slot| hash(hasher, slot.message.id().as_str()));
-        index.insert_unique(hash(&at), at, hash);
+        let Some(slot) = self.list.get(at) else { return };
+        let hash = hash(&self.hasher, slot.message.id().as_str());
+        self.enter_hashed(at, hash);
+    }
+
+    #[inline]
+    fn enter_hashed(&mut self, at: usize, hash: u64) {
+        self.index.insert_unique(hash, Entered { at, hash }, |entered| entered.hash);
     }
 
     /// The place of a call, remembered for the next question.
@@ -189,8 +228,13 @@ impl Slots {
 
     /// Adds a message whose id is not held, at the end.
     pub(super) fn push(&mut self, message: Message, origin: Origin) -> usize {
-        let after = self.tail;
-        self.insert_after(after, Slot::new(message, origin))
+        let hash = hash(&self.hasher, message.id().as_str());
+        self.insert_after(self.tail, hash, Slot::new(message, origin))
+    }
+
+    /// Adds the message of a vacant id at the end.
+    pub(super) fn fill(&mut self, vacant: Vacant, message: Message) -> usize {
+        self.insert_after(self.tail, vacant.hash, Slot::new(message, Origin::Said))
     }
 
     /// Adds a result whose id is not held: after the given message and the results that follow it.
@@ -205,14 +249,15 @@ impl Slots {
         {
             after = next;
         }
-        let at = self.insert_after(after, Slot::new(message, Origin::Said));
+        let hash = hash(&self.hasher, message.id().as_str());
+        let at = self.insert_after(after, hash, Slot::new(message, Origin::Said));
         if let Some(slot) = self.list.get_mut(carrier) {
             slot.last_result = at;
         }
         at
     }
 
-    fn insert_after(&mut self, after: usize, mut slot: Slot) -> usize {
+    fn insert_after(&mut self, after: usize, hash: u64, mut slot: Slot) -> usize {
         let at = self.list.len();
         for (call, known) in slot.message.tool_calls().iter().enumerate() {
             self.calls.entry(known.id.clone()).or_insert(CallAt { slot: at, call });
@@ -225,7 +270,7 @@ impl Slots {
             self.tail = at;
         }
         self.list.push(slot);
-        self.enter(at);
+        self.enter_hashed(at, hash);
         self.last = at;
         at
     }
@@ -250,7 +295,7 @@ impl Slots {
     pub(super) fn rename(&mut self, at: usize, id: MessageId) {
         let Some(Slot { message: Message::Assistant(message), .. }) = self.list.get_mut(at) else { return };
         let held = hash(&self.hasher, message.id.as_str());
-        if let Ok(entry) = self.index.find_entry(held, |entered| *entered == at) {
+        if let Ok(entry) = self.index.find_entry(held, |entered| entered.at == at) {
             entry.remove();
         }
         message.id = id;

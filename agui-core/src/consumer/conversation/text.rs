@@ -1,6 +1,6 @@
 //! Text and reasoning messages (`STREAM-1` to `STREAM-8`).
 
-use super::slots::{Origin, Slot};
+use super::slots::{Origin, Slot, Vacant};
 use super::{Change, Conversation, MessageKey, merge, warn};
 use crate::sequence::Quoted;
 use crate::{
@@ -44,8 +44,9 @@ impl Conversation {
         warnings: &mut Vec<Warning>,
     ) -> Change {
         let id = &event.message_id;
-        let Some(at) = self.slots.find(id) else {
-            return self.create(text_message(event), Stream::Text);
+        let at = match self.slots.find_or_vacant(id) {
+            Ok(at) => at,
+            Err(vacant) => return self.create(vacant, text_message(event), Stream::Text),
         };
         // A message that only a call has named so far gets its name by its first START; otherwise what is established
         // stands (STREAM-4).
@@ -67,21 +68,24 @@ impl Conversation {
         warnings: &mut Vec<Warning>,
     ) -> Change {
         let id = &event.message_id;
-        let Some(at) = self.slots.find(id) else {
-            let mut message = ReasoningMessage::new(id, streamed_text());
-            message.subagent_run_id.clone_from(&event.subagent_run_id);
-            message.metadata.clone_from(&event.metadata);
-            return self.create(message.into(), Stream::Reasoning);
+        let at = match self.slots.find_or_vacant(id) {
+            Ok(at) => at,
+            Err(vacant) => {
+                let mut message = ReasoningMessage::new(id, streamed_text());
+                message.subagent_run_id.clone_from(&event.subagent_run_id);
+                message.metadata.clone_from(&event.metadata);
+                return self.create(vacant, message.into(), Stream::Reasoning);
+            }
         };
         let metadata = event.metadata.as_ref();
         self.reopen(at, id, Stream::Reasoning, metadata, EventType::ReasoningMessageStart, warnings)
     }
 
-    fn create(&mut self, message: Message, stream: Stream) -> Change {
+    fn create(&mut self, vacant: Vacant, message: Message, stream: Stream) -> Change {
         if !self.astray.is_empty() {
             self.astray.forget(stream, message.id());
         }
-        Change::MessageCreated(MessageKey(self.slots.push(message, Origin::Said)))
+        Change::MessageCreated(MessageKey(self.slots.fill(vacant, message)))
     }
 
     fn reopen(
