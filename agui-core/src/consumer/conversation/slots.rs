@@ -129,14 +129,20 @@ impl Slots {
     #[inline]
     pub(super) fn seek(&mut self, id: &MessageId) -> Option<(usize, &mut AssistantMessage)> {
         let hash = hash(&self.hasher, id.as_str());
-        let at = self.index.find(hash, |entered| entered.hash == hash)?.at;
-        if let Message::Assistant(message) = &mut self.list.get_mut(at)?.message
-            && same(message.id.as_str(), id.as_str())
-        {
-            self.last = at;
-            return Some((at, message));
+        let holds = |entered: &Entered| {
+            entered.hash == hash
+                && match self.list.get(entered.at) {
+                    Some(Slot { message: Message::Assistant(message), .. }) => {
+                        same(message.id.as_str(), id.as_str())
+                    }
+                    _ => false,
+                }
+        };
+        self.last = self.index.find(hash, holds)?.at;
+        match &mut self.list.get_mut(self.last)?.message {
+            Message::Assistant(message) => Some((self.last, message)),
+            _ => None,
         }
-        None
     }
 
     /// The slot of an id, remembered for the next question.
@@ -229,12 +235,13 @@ impl Slots {
     /// Adds a message whose id is not held, at the end.
     pub(super) fn push(&mut self, message: Message, origin: Origin) -> usize {
         let hash = hash(&self.hasher, message.id().as_str());
-        self.insert_after(self.tail, hash, Slot::new(message, origin))
+        self.insert_after(self.tail, hash, origin, || message)
     }
 
     /// Adds the message of a vacant id at the end.
-    pub(super) fn fill(&mut self, vacant: Vacant, message: Message) -> usize {
-        self.insert_after(self.tail, vacant.hash, Slot::new(message, Origin::Said))
+    #[inline]
+    pub(super) fn fill(&mut self, Vacant { hash }: Vacant, message: impl FnOnce() -> Message) -> usize {
+        self.insert_after(self.tail, hash, Origin::Said, message)
     }
 
     /// Adds a result whose id is not held: after the given message and the results that follow it.
@@ -250,26 +257,38 @@ impl Slots {
             after = next;
         }
         let hash = hash(&self.hasher, message.id().as_str());
-        let at = self.insert_after(after, hash, Slot::new(message, Origin::Said));
+        let at = self.insert_after(after, hash, Origin::Said, || message);
         if let Some(slot) = self.list.get_mut(carrier) {
             slot.last_result = at;
         }
         at
     }
 
-    fn insert_after(&mut self, after: usize, hash: u64, mut slot: Slot) -> usize {
+    /// Adds a message, which is made where it stays: made elsewhere and moved, it costs half as much again.
+    #[inline]
+    fn insert_after(
+        &mut self,
+        after: usize,
+        hash: u64,
+        origin: Origin,
+        message: impl FnOnce() -> Message,
+    ) -> usize {
         let at = self.list.len();
-        for (call, known) in slot.message.tool_calls().iter().enumerate() {
-            self.calls.entry(known.id.clone()).or_insert(CallAt { slot: at, call });
-        }
-        match self.list.get_mut(after) {
-            Some(before) => slot.next = std::mem::replace(&mut before.next, at),
-            None => slot.next = std::mem::replace(&mut self.head, at),
-        }
+        let before = match self.list.get_mut(after) {
+            Some(before) => &mut before.next,
+            None => &mut self.head,
+        };
+        let next = std::mem::replace(before, at);
         if self.tail == after {
             self.tail = at;
         }
-        self.list.push(slot);
+        // `push` would make the slot first and see to the room for it then.
+        self.list.extend(std::iter::once_with(|| Slot { next, ..Slot::new(message(), origin) }));
+        if let Some(slot) = self.list.get(at) {
+            for (call, known) in slot.message.tool_calls().iter().enumerate() {
+                self.calls.entry(known.id.clone()).or_insert(CallAt { slot: at, call });
+            }
+        }
         self.enter_hashed(at, hash);
         self.last = at;
         at
@@ -430,16 +449,18 @@ mod tests {
         let mut slots = Slots::default();
         for (at, id) in ids.iter().enumerate() {
             assert_eq!(slots.peek(id), None);
-            let message = match at % 2 {
-                0 => Message::from(AssistantMessage::new(id)),
-                _ => UserMessage::new(id, "").into(),
+            let filled = match slots.find_or_vacant(&MessageId::from(id)) {
+                Ok(held) => Err(held),
+                Err(vacant) if at % 2 == 0 => Ok(slots.fill(vacant, || AssistantMessage::new(id).into())),
+                Err(_) => Ok(slots.push(UserMessage::new(id, "").into(), Origin::Said)),
             };
-            assert_eq!(slots.push(message, Origin::Said), at);
+            assert_eq!(filled, Ok(at));
         }
         for (at, id) in ids.iter().enumerate().rev() {
             let id = MessageId::from(id);
             assert_eq!(slots.seek(&id).map(|(at, _)| at), (at % 2 == 0).then_some(at));
             assert_eq!(slots.find(&id), Some(at));
+            assert_eq!(slots.find_or_vacant(&id).ok(), Some(at));
             assert_eq!(slots.again(&id).map(|(at, _)| at), (at % 2 == 0).then_some(at));
         }
     }
