@@ -182,25 +182,24 @@ impl Conversation {
         // same at a higher price.
         if let Event::TextMessageContent(event) = event
             && event.metadata.is_none()
-            && let Some((at, message)) = self.slots.again(&event.message_id)
         {
-            message.content.get_or_insert_default().push_str(&event.delta);
-            return Change::TextAppended(MessageKey(at));
-        }
-        self.apply_elsewhere(event, warnings)
-    }
-
-    /// Text for another message than the one before, or anything else.
-    #[inline(never)]
-    fn apply_elsewhere(&mut self, event: &Event, warnings: &mut Vec<Warning>) -> Change {
-        if let Event::TextMessageContent(event) = event
-            && event.metadata.is_none()
-            && let Some((at, message)) = self.slots.seek(&event.message_id)
-        {
-            message.content.get_or_insert_default().push_str(&event.delta);
-            return Change::TextAppended(MessageKey(at));
+            if let Some((at, message)) = self.slots.again(&event.message_id) {
+                message.content.get_or_insert_default().push_str(&event.delta);
+                return Change::TextAppended(MessageKey(at));
+            }
+            if let Some(at) = self.append_elsewhere(&event.message_id, &event.delta) {
+                return Change::TextAppended(MessageKey(at));
+            }
         }
         self.apply_any(event, warnings)
+    }
+
+    /// Text for another of the assistant's messages than the one before.
+    #[inline(never)]
+    fn append_elsewhere(&mut self, id: &MessageId, delta: &str) -> Option<usize> {
+        let (at, message) = self.slots.seek(id)?;
+        message.content.get_or_insert_default().push_str(delta);
+        Some(at)
     }
 
     #[inline(never)]

@@ -50,6 +50,19 @@ impl Slot {
     }
 }
 
+/// A slot in the index, with the hash of its id: growing the index reads no ids, and an id is compared with its own only.
+#[derive(Debug, Clone, Copy)]
+struct Entered {
+    at: usize,
+    hash: u64,
+}
+
+/// An id that no message has, to be [filled](Slots::fill) before anything else is added.
+#[derive(Debug)]
+pub(super) struct Vacant {
+    hash: u64,
+}
+
 /// Where a call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CallAt {
@@ -63,7 +76,7 @@ pub(super) struct Slots {
     head: usize,
     tail: usize,
     /// Slots by the ids of their messages, which stay where they are.
-    index: HashTable<usize>,
+    index: HashTable<Entered>,
     hasher: RandomState,
     calls: HashMap<ToolCallId, CallAt, RandomState>,
     /// The slot that was asked for last.
@@ -115,12 +128,17 @@ impl Slots {
     /// not know.
     #[inline]
     pub(super) fn seek(&mut self, id: &MessageId) -> Option<(usize, &mut AssistantMessage)> {
-        let id = id.as_str();
-        let holds = |at: &usize| match self.list.get(*at) {
-            Some(Slot { message: Message::Assistant(message), .. }) => same(message.id.as_str(), id),
-            _ => false,
+        let hash = hash(&self.hasher, id.as_str());
+        let holds = |entered: &Entered| {
+            entered.hash == hash
+                && match self.list.get(entered.at) {
+                    Some(Slot { message: Message::Assistant(message), .. }) => {
+                        same(message.id.as_str(), id.as_str())
+                    }
+                    _ => false,
+                }
         };
-        self.last = *self.index.find(hash(&self.hasher, id), holds)?;
+        self.last = self.index.find(hash, holds)?.at;
         match &mut self.list.get_mut(self.last)?.message {
             Message::Assistant(message) => Some((self.last, message)),
             _ => None,
@@ -138,15 +156,42 @@ impl Slots {
 
     /// The slot of an id.
     pub(super) fn peek(&self, id: &str) -> Option<usize> {
-        let holds = |at: &usize| self.list.get(*at).is_some_and(|slot| same(slot.message.id().as_str(), id));
-        self.index.find(hash(&self.hasher, id), holds).copied()
+        self.peek_hashed(hash(&self.hasher, id), id)
+    }
+
+    #[inline]
+    fn peek_hashed(&self, hash: u64, id: &str) -> Option<usize> {
+        let holds = |entered: &Entered| {
+            entered.hash == hash
+                && self.list.get(entered.at).is_some_and(|slot| same(slot.message.id().as_str(), id))
+        };
+        Some(self.index.find(hash, holds)?.at)
+    }
+
+    /// The slot of an id, remembered for the next question, or else what adds one without hashing the id again. For an
+    /// id that is likely to be new.
+    #[inline]
+    pub(super) fn find_or_vacant(&mut self, id: &MessageId) -> Result<usize, Vacant> {
+        let hash = hash(&self.hasher, id.as_str());
+        match self.peek_hashed(hash, id.as_str()) {
+            Some(at) => {
+                self.last = at;
+                Ok(at)
+            }
+            None => Err(Vacant { hash }),
+        }
     }
 
     /// Puts the slot of an id that is not held into the index; the message is at its place already.
     fn enter(&mut self, at: usize) {
-        let Self { list, index, hasher, .. } = self;
-        let hash = |at: &usize| list.get(*at).map_or(0, |slot| hash(hasher, slot.message.id().as_str()));
-        index.insert_unique(hash(&at), at, hash);
+        let Some(slot) = self.list.get(at) else { return };
+        let hash = hash(&self.hasher, slot.message.id().as_str());
+        self.enter_hashed(at, hash);
+    }
+
+    #[inline]
+    fn enter_hashed(&mut self, at: usize, hash: u64) {
+        self.index.insert_unique(hash, Entered { at, hash }, |entered| entered.hash);
     }
 
     /// The place of a call, remembered for the next question.
@@ -189,8 +234,14 @@ impl Slots {
 
     /// Adds a message whose id is not held, at the end.
     pub(super) fn push(&mut self, message: Message, origin: Origin) -> usize {
-        let after = self.tail;
-        self.insert_after(after, Slot::new(message, origin))
+        let hash = hash(&self.hasher, message.id().as_str());
+        self.insert_after(self.tail, hash, origin, || message)
+    }
+
+    /// Adds the message of a vacant id at the end.
+    #[inline]
+    pub(super) fn fill(&mut self, Vacant { hash }: Vacant, message: impl FnOnce() -> Message) -> usize {
+        self.insert_after(self.tail, hash, Origin::Said, message)
     }
 
     /// Adds a result whose id is not held: after the given message and the results that follow it.
@@ -205,27 +256,40 @@ impl Slots {
         {
             after = next;
         }
-        let at = self.insert_after(after, Slot::new(message, Origin::Said));
+        let hash = hash(&self.hasher, message.id().as_str());
+        let at = self.insert_after(after, hash, Origin::Said, || message);
         if let Some(slot) = self.list.get_mut(carrier) {
             slot.last_result = at;
         }
         at
     }
 
-    fn insert_after(&mut self, after: usize, mut slot: Slot) -> usize {
+    /// Adds a message, which is made where it stays: made elsewhere and moved, it costs half as much again.
+    #[inline]
+    fn insert_after(
+        &mut self,
+        after: usize,
+        hash: u64,
+        origin: Origin,
+        message: impl FnOnce() -> Message,
+    ) -> usize {
         let at = self.list.len();
-        for (call, known) in slot.message.tool_calls().iter().enumerate() {
-            self.calls.entry(known.id.clone()).or_insert(CallAt { slot: at, call });
-        }
-        match self.list.get_mut(after) {
-            Some(before) => slot.next = std::mem::replace(&mut before.next, at),
-            None => slot.next = std::mem::replace(&mut self.head, at),
-        }
+        let before = match self.list.get_mut(after) {
+            Some(before) => &mut before.next,
+            None => &mut self.head,
+        };
+        let next = std::mem::replace(before, at);
         if self.tail == after {
             self.tail = at;
         }
-        self.list.push(slot);
-        self.enter(at);
+        // `push` would make the slot first and see to the room for it then.
+        self.list.extend(std::iter::once_with(|| Slot { next, ..Slot::new(message(), origin) }));
+        if let Some(slot) = self.list.get(at) {
+            for (call, known) in slot.message.tool_calls().iter().enumerate() {
+                self.calls.entry(known.id.clone()).or_insert(CallAt { slot: at, call });
+            }
+        }
+        self.enter_hashed(at, hash);
         self.last = at;
         at
     }
@@ -250,7 +314,7 @@ impl Slots {
     pub(super) fn rename(&mut self, at: usize, id: MessageId) {
         let Some(Slot { message: Message::Assistant(message), .. }) = self.list.get_mut(at) else { return };
         let held = hash(&self.hasher, message.id.as_str());
-        if let Ok(entry) = self.index.find_entry(held, |entered| *entered == at) {
+        if let Ok(entry) = self.index.find_entry(held, |entered| entered.at == at) {
             entry.remove();
         }
         message.id = id;
@@ -385,16 +449,18 @@ mod tests {
         let mut slots = Slots::default();
         for (at, id) in ids.iter().enumerate() {
             assert_eq!(slots.peek(id), None);
-            let message = match at % 2 {
-                0 => Message::from(AssistantMessage::new(id)),
-                _ => UserMessage::new(id, "").into(),
+            let filled = match slots.find_or_vacant(&MessageId::from(id)) {
+                Ok(held) => Err(held),
+                Err(vacant) if at % 2 == 0 => Ok(slots.fill(vacant, || AssistantMessage::new(id).into())),
+                Err(_) => Ok(slots.push(UserMessage::new(id, "").into(), Origin::Said)),
             };
-            assert_eq!(slots.push(message, Origin::Said), at);
+            assert_eq!(filled, Ok(at));
         }
         for (at, id) in ids.iter().enumerate().rev() {
             let id = MessageId::from(id);
             assert_eq!(slots.seek(&id).map(|(at, _)| at), (at % 2 == 0).then_some(at));
             assert_eq!(slots.find(&id), Some(at));
+            assert_eq!(slots.find_or_vacant(&id).ok(), Some(at));
             assert_eq!(slots.again(&id).map(|(at, _)| at), (at % 2 == 0).then_some(at));
         }
     }

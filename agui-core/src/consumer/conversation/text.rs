@@ -1,6 +1,6 @@
 //! Text and reasoning messages (`STREAM-1` to `STREAM-8`).
 
-use super::slots::{Origin, Slot};
+use super::slots::{Origin, Slot, Vacant};
 use super::{Change, Conversation, MessageKey, merge, warn};
 use crate::sequence::Quoted;
 use crate::{
@@ -44,8 +44,9 @@ impl Conversation {
         warnings: &mut Vec<Warning>,
     ) -> Change {
         let id = &event.message_id;
-        let Some(at) = self.slots.find(id) else {
-            return self.create(text_message(event), Stream::Text);
+        let at = match self.slots.find_or_vacant(id) {
+            Ok(at) => at,
+            Err(vacant) => return self.create(vacant, id, Stream::Text, || text_message(event)),
         };
         // A message that only a call has named so far gets its name by its first START; otherwise what is established
         // stands (STREAM-4).
@@ -67,21 +68,26 @@ impl Conversation {
         warnings: &mut Vec<Warning>,
     ) -> Change {
         let id = &event.message_id;
-        let Some(at) = self.slots.find(id) else {
-            let mut message = ReasoningMessage::new(id, streamed_text());
-            message.subagent_run_id.clone_from(&event.subagent_run_id);
-            message.metadata.clone_from(&event.metadata);
-            return self.create(message.into(), Stream::Reasoning);
+        let at = match self.slots.find_or_vacant(id) {
+            Ok(at) => at,
+            Err(vacant) => return self.create(vacant, id, Stream::Reasoning, || reasoning_message(event)),
         };
         let metadata = event.metadata.as_ref();
         self.reopen(at, id, Stream::Reasoning, metadata, EventType::ReasoningMessageStart, warnings)
     }
 
-    fn create(&mut self, message: Message, stream: Stream) -> Change {
+    #[inline]
+    fn create(
+        &mut self,
+        vacant: Vacant,
+        id: &MessageId,
+        stream: Stream,
+        message: impl FnOnce() -> Message,
+    ) -> Change {
         if !self.astray.is_empty() {
-            self.astray.forget(stream, message.id());
+            self.astray.forget(stream, id);
         }
-        Change::MessageCreated(MessageKey(self.slots.push(message, Origin::Said)))
+        Change::MessageCreated(MessageKey(self.slots.fill(vacant, message)))
     }
 
     fn reopen(
@@ -218,23 +224,41 @@ impl Conversation {
 }
 
 /// The message that a START opens; an absent role means the assistant (`STREAM-4`).
+///
+/// Written as one literal: a message that is changed once it is made is put together on the stack and copied.
+#[inline]
 fn text_message(event: &TextMessageStartEvent) -> Message {
     let id = &event.message_id;
     macro_rules! named {
-        ($message:expr) => {{
-            let mut message = $message;
-            message.name.clone_from(&event.name);
-            message.subagent_run_id.clone_from(&event.subagent_run_id);
-            message.metadata.clone_from(&event.metadata);
-            message.into()
-        }};
+        ($Message:ident, $message:expr) => {
+            $Message {
+                name: event.name.clone(),
+                subagent_run_id: event.subagent_run_id.clone(),
+                metadata: event.metadata.clone(),
+                ..$message
+            }
+            .into()
+        };
     }
     match event.role.unwrap_or(TextMessageRole::Assistant) {
-        TextMessageRole::Assistant => named!(AssistantMessage::new(id).with_content(streamed_text())),
-        TextMessageRole::User => named!(UserMessage::new(id, "")),
-        TextMessageRole::Developer => named!(DeveloperMessage::new(id, "")),
-        TextMessageRole::System => named!(SystemMessage::new(id, "")),
+        TextMessageRole::Assistant => {
+            let content = Some(streamed_text());
+            named!(AssistantMessage, AssistantMessage { content, ..AssistantMessage::new(id) })
+        }
+        TextMessageRole::User => named!(UserMessage, UserMessage::new(id, "")),
+        TextMessageRole::Developer => named!(DeveloperMessage, DeveloperMessage::new(id, "")),
+        TextMessageRole::System => named!(SystemMessage, SystemMessage::new(id, "")),
     }
+}
+
+#[inline]
+fn reasoning_message(event: &ReasoningMessageStartEvent) -> Message {
+    ReasoningMessage {
+        subagent_run_id: event.subagent_run_id.clone(),
+        metadata: event.metadata.clone(),
+        ..ReasoningMessage::new(&event.message_id, streamed_text())
+    }
+    .into()
 }
 
 /// The text of a message that is about to be streamed: room for two dozen tokens, so that a string does not grow six times
