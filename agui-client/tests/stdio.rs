@@ -1,6 +1,7 @@
 //! Agents over pipes, with real child processes: this program, started again, is the child.
 //!
-//! It has its own `main` because libtest writes to the standard output, which belongs to the child's events.
+//! It has its own `main` because libtest writes to the standard output, which belongs to the child's events. What runs the
+//! tests is asked for them as by libtest.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "all of this is a test")]
 
@@ -18,6 +19,7 @@ use agui_client::{Agent, AgentSession, DialError, RunFailure, StdioAgent, Trunca
 use agui_encoder::http::Endpoint;
 use agui_encoder::stdio::LineServer;
 use common::{demo, read, script, scripted, within_a_minute};
+use libtest_mimic::{Arguments, Trial};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
@@ -46,7 +48,7 @@ fn main() {
             held.read_to_end(&mut Vec::new()).unwrap();
         }
         Ok(other) => panic!("no such role: {other}"),
-        Err(_) => Runtime::new().unwrap().block_on(within_a_minute(run_all())),
+        Err(_) => libtest_mimic::run(&Arguments::from_args(), tests()).exit(),
     }
 }
 
@@ -54,15 +56,22 @@ fn serve(endpoint: Endpoint) {
     Runtime::new().unwrap().block_on(LineServer::new(endpoint).serve_process()).unwrap();
 }
 
-async fn run_all() {
-    // Named like tests, so that a failure says what broke.
-    the_example_answers_a_line_with_lines_and_ends_with_its_input().await;
-    a_child_gives_the_same_events_as_http_run_after_run().await;
-    bad_lines_are_answered_and_the_next_one_is_served().await;
-    a_session_goes_over_a_child_as_over_http().await;
-    a_child_that_dies_is_a_truncated_run_and_the_next_run_starts_another().await;
-    a_run_that_is_dropped_takes_its_child_with_it().await;
-    println!("6 checks of agents over pipes passed");
+/// The tests by their names, to a runner that asks for them as it asks libtest.
+fn tests() -> Vec<Trial> {
+    macro_rules! tests {
+        ($($test:ident)*) => { vec![$( Trial::test(stringify!($test), || {
+            Runtime::new()?.block_on(within_a_minute($test()));
+            Ok(())
+        }) ),*] };
+    }
+    tests! {
+        the_example_answers_a_line_with_lines_and_ends_with_its_input
+        a_child_gives_the_same_events_as_http_run_after_run
+        bad_lines_are_answered_and_the_next_one_is_served
+        a_session_goes_over_a_child_as_over_http
+        a_child_that_dies_is_a_truncated_run_and_the_next_run_starts_another
+        a_run_that_is_dropped_takes_its_child_with_it
+    }
 }
 
 /// This program in another role.
