@@ -8,6 +8,7 @@ pub mod decode;
 mod downgrade;
 mod encode;
 pub mod http;
+mod json;
 mod ndjson;
 mod negotiate;
 #[cfg(feature = "protobuf")]

@@ -343,11 +343,13 @@ impl<S: EventSink> RunWriter<S> {
         (!self.usage.is_empty()).then(|| self.usage.clone())
     }
 
+    #[inline]
     fn check_open(&self) -> Result<(), WriteError> {
         if self.is_over() { Err(WriteError::Closed) } else { Ok(()) }
     }
 
     /// About how many bytes the event takes, if they are within the limit and its integers are.
+    #[inline]
     fn check_size(&self, event: &Event) -> Result<usize, WriteError> {
         size::check_integers(event)?;
         let hint = size::hint(event);
@@ -362,6 +364,7 @@ impl<S: EventSink> RunWriter<S> {
         Ok(bytes)
     }
 
+    #[inline]
     fn check_and_send(&mut self, event: Event, size: usize) -> Result<(), WriteError> {
         if !self.unchecked {
             if let Event::RunStarted(started) = &event
@@ -376,6 +379,7 @@ impl<S: EventSink> RunWriter<S> {
         self.send(event, size)
     }
 
+    #[inline]
     fn send(&mut self, event: Event, size: usize) -> Result<(), WriteError> {
         let ending = match &event {
             Event::RunFinished(finished) => match finished.outcome {
@@ -394,6 +398,7 @@ impl<S: EventSink> RunWriter<S> {
     }
 
     /// Follows the state as a consumer does: a patch that does not apply changes nothing (`STATE-3`).
+    #[inline]
     fn track(&mut self, event: &Event) {
         match event {
             Event::StateSnapshot(snapshot) => self.state = Some(snapshot.snapshot.clone()),

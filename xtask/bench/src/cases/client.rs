@@ -55,7 +55,7 @@ fn ours(subject: &Subject, chunks: Rc<[Bytes]>) -> Side {
         for chunk in &*chunks {
             decoder.push(chunk.clone());
             while let Some(frame) = decoder.next_frame_ref() {
-                exchange.feed(frame.expect("a frame"), &mut |_, _| {}).expect("workloads are valid");
+                exchange.absorb(frame.expect("a frame"), &mut |_| {}).expect("workloads are valid");
             }
         }
         assert!(!exchange.finish().is_truncated(), "workloads come to their end");
