@@ -1,10 +1,9 @@
-//! The demo server: the agents `echo` and `script` on `/agui`, and the same again behind a bearer token on
-//! `/secure/agui`. `cargo run -p agui-axum --example demo -- --addr 127.0.0.1:0`; the settings are those of
+//! The demo server: the agents `echo` and `script` on `/agui`, as a server with discovery and a record of threads at the
+//! root, and all of it again behind a bearer token below `/secure`. `cargo run -p agui-axum --example demo -- --addr 127.0.0.1:0`; the settings are those of
 //! [`agui_demo::Settings`].
 
 use std::time::Duration;
 
-use agui_axum::Endpoint;
 use agui_demo::Settings;
 use axum::Router;
 use axum::http::Method;
@@ -37,16 +36,29 @@ pub(crate) async fn serve(
 ) -> std::io::Result<()> {
     let plain = agui_demo::plain_endpoint(settings);
     let secure = agui_demo::secure_endpoint(settings);
+    let agents = agui_demo::agent_server(settings);
+    let secure_agents = agui_demo::secure_agent_server(settings);
+    let app = Router::new()
+        .route("/agui", agui_axum::endpoint(plain.clone()))
+        .route("/secure/agui", agui_axum::endpoint(secure.clone()))
+        .nest_service("/secure", agui_axum::server(secure_agents.clone()))
+        .fallback_service(agui_axum::server(agents.clone()))
+        .layer(cors());
     // Without this the kernel may keep a short event back until the one before it is acknowledged.
     let listener = listener.tap_io(|socket| drop(socket.set_nodelay(true)));
     let (ending, ended) = oneshot::channel();
-    let server = axum::serve(listener, app(&plain, &secure)).with_graceful_shutdown(async move {
+    let server = axum::serve(listener, app).with_graceful_shutdown(async move {
         terminated.await;
         let _ = ending.send(());
     });
     let end = async {
         if ended.await.is_ok() {
-            tokio::join!(plain.shutdown(GRACE), secure.shutdown(GRACE));
+            tokio::join!(
+                plain.shutdown(GRACE),
+                secure.shutdown(GRACE),
+                agents.shutdown(GRACE),
+                secure_agents.shutdown(GRACE),
+            );
             // Endings are on their way. A connection that does not read them would keep the server waiting.
             tokio::time::sleep(MARGIN).await;
         }
@@ -57,18 +69,10 @@ pub(crate) async fn serve(
     }
 }
 
-fn app(plain: &Endpoint, secure: &Endpoint) -> Router {
-    let cors = CorsLayer::new()
+fn cors() -> CorsLayer {
+    CorsLayer::new()
         .allow_origin(AllowOrigin::mirror_request())
         .allow_headers(AllowHeaders::mirror_request())
         .allow_methods(AllowMethods::list([Method::GET, Method::POST]))
-        .allow_credentials(true);
-    Router::new()
-        .route("/agui", agui_axum::endpoint(plain.clone()))
-        .route("/secure/agui", agui_axum::endpoint(secure.clone()))
-        .route("/secure", agui_axum::not_found(secure.clone()))
-        .route("/secure/", agui_axum::not_found(secure.clone()))
-        .route("/secure/{*path}", agui_axum::not_found(secure.clone()))
-        .fallback_service(agui_axum::not_found(plain.clone()))
-        .layer(cors)
+        .allow_credentials(true)
 }

@@ -29,6 +29,9 @@
 //! [`endpoint`] is a [`MethodRouter`] like any other: layers, state and nesting are axum's own. Everything the protocol
 //! says about HTTP is decided by the [`Endpoint`], whose methods set limits, credentials and timings.
 //!
+//! [`server`] serves several agents with discovery, a record of every thread, re-attachment and stop: an [`AgentServer`],
+//! which is what CopilotKit's client speaks to.
+//!
 //! The other types of the protocol are [`agui_core`]'s, which is exported from here: `agui_axum::agui_core::Interrupt`,
 //! say. An agent needs no dependency of its own on it.
 //!
@@ -91,7 +94,7 @@ use axum::response::Response;
 use axum::routing::{MethodRouter, any};
 
 pub use agui_core::{self, Run, RunEnd, RunError, RunHandler};
-pub use agui_encoder::http::Endpoint;
+pub use agui_encoder::http::{AgentServer, Endpoint};
 
 /// Serves an endpoint on a route, whatever the method: refusing the wrong ones is the endpoint's.
 ///
@@ -137,23 +140,70 @@ where
     S: Clone + Send + Sync + 'static,
     F: Fn(&http::Extensions, &mut Extensions) + Clone + Send + Sync + 'static,
 {
-    // The body is taken as it is: axum's own limit is one of its extractors, and the endpoint has one.
     any(move |request: Request| async move {
         let (head, body) = request.into_parts();
-        let response = match endpoint.begin(&head).await {
-            Begun::Refused(response) => {
-                drain_body(body, &head.headers).await;
-                response
-            }
-            Begun::Accepted(mut pending) => {
-                copy(&head.extensions, pending.extensions_mut());
-                let body = collect_body(body, &head.headers, pending.max_body_bytes()).await;
-                pending.finish(body).await
-            }
-        };
-        // Once axum drops the body the client is gone; the endpoint takes it from there.
-        response.map(Body::new)
+        let begun = endpoint.begin(&head).await;
+        answer(begun, &head, body, copy).await
     })
+}
+
+/// Serves a whole server of agents below wherever it is mounted: nested with [`Router::nest_service`], or at the root as
+/// the fallback, so that everything the router does not know otherwise goes there.
+///
+/// # Examples
+/// ```
+/// use agui_axum::{AgentServer, Run, RunEnd};
+///
+/// let hello = |run: Run| async move { run.text("Hello").await?; Ok(RunEnd::success()) };
+/// let agents = AgentServer::new().with_agent("hello", hello);
+/// let nested = axum::Router::<()>::new().nest_service("/copilot", agui_axum::server(agents.clone()));
+/// let at_the_root = axum::Router::<()>::new().fallback_service(agui_axum::server(agents));
+/// # let _ = (nested, at_the_root);
+/// ```
+///
+/// [`Router::nest_service`]: axum::Router::nest_service
+pub fn server<S>(server: AgentServer) -> MethodRouter<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    server_with(server, |_, _| {})
+}
+
+/// [`server`], with a function that copies from the request's extensions, as [`endpoint_with`] has it.
+pub fn server_with<S, F>(server: AgentServer, copy: F) -> MethodRouter<S>
+where
+    S: Clone + Send + Sync + 'static,
+    F: Fn(&http::Extensions, &mut Extensions) + Clone + Send + Sync + 'static,
+{
+    any(move |request: Request| async move {
+        let (head, body) = request.into_parts();
+        // axum has taken the prefix off.
+        let begun = server.begin(&head, head.uri.path()).await;
+        answer(begun, &head, body, copy).await
+    })
+}
+
+/// The second half of every request.
+async fn answer(
+    begun: Begun,
+    head: &http::request::Parts,
+    body: Body,
+    copy: impl Fn(&http::Extensions, &mut Extensions),
+) -> Response {
+    let response = match begun {
+        Begun::Refused(response) => {
+            drain_body(body, &head.headers).await;
+            response
+        }
+        Begun::Accepted(mut pending) => {
+            copy(&head.extensions, pending.extensions_mut());
+            // The body is taken as it is: axum's own limit is one of its extractors, and the endpoint has one.
+            let body = collect_body(body, &head.headers, pending.max_body_bytes()).await;
+            pending.finish(body).await
+        }
+    };
+    // Once axum drops the body the client is gone; the endpoint takes it from there.
+    response.map(Body::new)
 }
 
 /// Answers every request with the endpoint's 404, after its credentials have been judged: strangers learn nothing of
@@ -182,8 +232,3 @@ where
         response
     })
 }
-
-/// The project's front page, so that its program compiles.
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;

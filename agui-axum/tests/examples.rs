@@ -42,6 +42,15 @@ async fn the_demo_serves_both_agents_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn the_demo_serves_threads_wherever_its_server_is_mounted() {
+    let (server, _terminate, _demo) = start().await;
+    agui_suite::within_a_minute(agui_suite::threads::are_discovered_wherever_the_server_is_mounted(&server))
+        .await;
+    agui_suite::within_a_minute(agui_suite::threads::are_shared_by_all_mounts(&server)).await;
+    agui_suite::within_a_minute(agui_suite::threads::are_stopped_by_their_escaped_names(&server)).await;
+}
+
+#[tokio::test]
 async fn the_demo_ends_its_runs_and_then_itself() {
     let (server, terminate, demo) = start().await;
     // A connection on which nothing happens does not keep the server up.
@@ -57,12 +66,7 @@ async fn the_demo_ends_its_runs_and_then_itself() {
 #[tokio::test]
 async fn what_a_middleware_knows_reaches_the_handler() {
     let server = common::serve(auth::app()).await;
-    let mut client = Client::connect(&server).await;
-    let input = json!({ "threadId": "t", "runId": "r", "messages": [] });
-    let answer = client.send(post_json("/agui", &[("x-session", "s-1")], &input)).await;
-    assert_eq!(answer.events().await[2]["delta"], "Hello Ada");
-    let answer = client.send(post_json("/agui", &[("x-session", "s-2")], &input)).await;
-    assert_eq!(answer.status(), 401);
+    agui_suite::within_a_minute(agui_suite::demo::knows_who_asks(&server)).await;
 }
 
 /// One run of the conversation, with the rest of its input.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
@@ -48,19 +49,21 @@ pub trait FollowSource: Send + 'static {
 ///
 /// Dropping it disturbs nobody. It holds nothing back: what is not asked for stays in the store.
 pub struct Follower {
-    source: Option<Box<dyn FollowSource>>,
+    /// Never locked: whoever reads has the follower for itself. What is `Send` becomes `Sync` by it, which a response's
+    /// body has to be in some frameworks, and a source need not be.
+    source: Option<Mutex<Box<dyn FollowSource>>>,
 }
 
 impl Follower {
     /// A follower of a store's.
     pub fn new(source: impl FollowSource) -> Self {
-        Self { source: Some(Box::new(source)) }
+        Self { source: Some(Mutex::new(Box::new(source))) }
     }
 
     /// What comes next; `None` at the end, and from then on.
     pub fn poll_followed(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Followed, StoreError>>> {
         let Some(source) = &mut self.source else { return Poll::Ready(None) };
-        let polled = source.poll_followed(cx);
+        let polled = source.get_mut().unwrap_or_else(PoisonError::into_inner).poll_followed(cx);
         if matches!(polled, Poll::Ready(None | Some(Err(_)))) {
             self.source = None;
         }

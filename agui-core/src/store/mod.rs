@@ -44,6 +44,7 @@ pub use follow::{FollowSource, Followed, Follower, Page};
 pub use lease::{RunLease, StopSignal};
 pub use memory::{MemoryLimits, MemoryRunStore};
 pub use record::{Compaction, Cursor, Figures, NewRun, RunEntry, StopOutcome, ThreadKey, ThreadRecord};
+pub use size::held_bytes;
 
 use crate::{Event, RunId};
 

@@ -21,8 +21,17 @@ const BOXED: usize = 160;
 const OBJECT: usize = 640;
 const MEMBERS: usize = 6;
 
-/// About how many bytes an event takes, its share of a batch included.
-pub(super) fn held(event: &Event) -> usize {
+/// About how many bytes of memory an event takes that is kept, its share of a batch included.
+///
+/// # Examples
+/// ```
+/// use agui_core::store::held_bytes;
+/// use agui_core::{Event, TextMessageContentEvent};
+///
+/// let event = Event::from(TextMessageContentEvent::new("m", "x".repeat(1000)));
+/// assert!(held_bytes(&event) > 1000);
+/// ```
+pub fn held_bytes(event: &Event) -> usize {
     let extra = event.metadata().map_or(0, |metadata| object(metadata))
         + event.raw_event().map_or(0, value)
         + event.subagent_run_id().map_or(0, |id| id.as_str().len() + ALLOCATION);

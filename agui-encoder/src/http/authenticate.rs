@@ -1,4 +1,4 @@
-//! Who may start a run: the bearer token, the application's own authenticator, and its admission hook.
+//! Who may do what: the bearer token, the application's own authenticator, and its admission hook.
 
 use std::fmt;
 use std::future::{self, Future};
@@ -35,6 +35,21 @@ pub struct Admission {
     pub input: Arc<RunAgentInput>,
     /// The agent that was asked for, where the endpoint serves several.
     pub agent: Option<Arc<str>>,
+    /// What is asked for.
+    pub intent: Intent,
+}
+
+/// What a caller wants of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Intent {
+    /// To start a run.
+    Run,
+    /// To read what is recorded, and what comes live.
+    Connect,
+    /// To stop the run in progress. The input then has the ids that were named and nothing else; its run id is empty if
+    /// none was.
+    Stop,
 }
 
 /// A token that callers have to present.

@@ -12,7 +12,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use agui_core::producer::{CancelReason, RunControl, RunEvents};
 use agui_core::{Event, RunError, RunErrorEvent};
 use bytes::{Bytes, BytesMut};
 use futures_core::Stream;
@@ -20,8 +19,9 @@ use http_body::{Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep_until};
 use tracing::Span;
 
-use super::OnDisconnect;
+use super::Disconnect;
 use super::drive::Reporter;
+use super::source::{Batch, Source};
 use crate::{Downgrade, Encoder};
 
 /// How many bytes ready events are joined into.
@@ -61,13 +61,11 @@ impl Body {
     }
 
     /// A way to say that the client is gone while the body still exists, for frameworks that keep a silent body after
-    /// its connection is closed. Nothing for a body that is no stream.
+    /// its connection is closed. Nothing where that makes no difference to a run.
     pub fn disconnect(&self) -> Option<Disconnect> {
         match &self.0 {
             Repr::Full(_) => None,
-            Repr::Stream(stream) => {
-                Some(Disconnect { control: stream.control.clone(), policy: stream.on_disconnect })
-            }
+            Repr::Stream(stream) => stream.source.disconnect(),
         }
     }
 
@@ -125,39 +123,16 @@ impl Stream for Body {
     }
 }
 
-/// Tells a run that its client is gone, as dropping the [`Body`] does.
-#[derive(Debug, Clone)]
-pub struct Disconnect {
-    control: RunControl,
-    policy: OnDisconnect,
-}
-
-impl Disconnect {
-    /// The client is gone. Does nothing once the run is over.
-    pub fn notify(&self) {
-        match self.policy {
-            OnDisconnect::Cancel => {
-                self.control.cancel(CancelReason::Abandoned);
-                // Refused from this moment on, not from the driver's next turn.
-                self.control.close();
-            }
-            OnDisconnect::Detach => self.control.detach(),
-        }
-    }
-}
-
-/// The events of one run, encoded for one reader.
+/// Events, encoded for one reader.
 pub(crate) struct EventBody {
-    events: RunEvents,
-    control: RunControl,
-    on_disconnect: OnDisconnect,
+    source: Source,
     encoder: Encoder,
     downgrade: Option<Downgrade>,
     keep_alive: Option<KeepAlive>,
     reporter: Reporter,
     span: Span,
-    /// What has been taken from the run, and how much of it is encoded.
-    batch: Vec<Event>,
+    /// What has been taken from the source, and how much of it is encoded.
+    batch: Batch,
     encoded: usize,
     /// Bytes given since the body last had to wait.
     burst: usize,
@@ -166,9 +141,7 @@ pub(crate) struct EventBody {
 
 /// What a body is made of.
 pub(crate) struct EventBodySetup {
-    pub(crate) events: RunEvents,
-    pub(crate) control: RunControl,
-    pub(crate) on_disconnect: OnDisconnect,
+    pub(crate) source: Source,
     pub(crate) encoder: Encoder,
     pub(crate) downgrade: bool,
     pub(crate) keep_alive: Option<Duration>,
@@ -178,20 +151,17 @@ pub(crate) struct EventBodySetup {
 
 impl EventBody {
     pub(crate) fn new(setup: EventBodySetup) -> Self {
-        let EventBodySetup { events, control, on_disconnect, encoder, downgrade, keep_alive, reporter, span } =
-            setup;
+        let EventBodySetup { source, encoder, downgrade, keep_alive, reporter, span } = setup;
         let comment = encoder.keep_alive();
         let keep_alive = keep_alive.zip(comment).map(|(interval, comment)| KeepAlive::new(interval, comment));
         Self {
-            events,
-            control,
-            on_disconnect,
+            source,
             encoder,
             downgrade: downgrade.then(Downgrade::new),
             keep_alive,
             reporter,
             span,
-            batch: Vec::new(),
+            batch: Batch::default(),
             encoded: 0,
             burst: 0,
             done: false,
@@ -201,7 +171,7 @@ impl EventBody {
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut chunk = BytesMut::new();
         while !self.done && chunk.len() < CHUNK_BYTES {
-            if self.encoded == self.batch.len() && !self.refill(cx) {
+            if self.encoded == self.batch.events().len() && !self.refill(cx) {
                 break;
             }
             if chunk.is_empty() {
@@ -211,7 +181,7 @@ impl EventBody {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
-                let ready = self.batch.len() - self.encoded;
+                let ready = self.batch.events().len() - self.encoded;
                 chunk.reserve((ready * USUAL_EVENT_BYTES).clamp(2 * USUAL_EVENT_BYTES, CHUNK_BYTES + 1024));
             }
             self.encode_batch(&mut chunk);
@@ -233,28 +203,32 @@ impl EventBody {
         }
     }
 
-    /// Takes what is ready from the run; false if there is nothing.
+    /// Takes what is ready; false if there is nothing.
     fn refill(&mut self, cx: &mut Context<'_>) -> bool {
-        self.batch.clear();
         self.encoded = 0;
-        match self.events.poll_take(cx, &mut self.batch) {
+        match self.source.poll_take(cx, &mut self.batch) {
             Poll::Ready(true) => true,
             Poll::Ready(false) => {
-                self.done = true;
+                self.end();
                 false
             }
             Poll::Pending => {
-                if self.batch.capacity() > IDLE_EVENTS {
-                    self.batch = Vec::new();
-                }
+                self.batch.shrink(IDLE_EVENTS);
                 false
             }
         }
     }
 
+    /// Nothing more is taken. What the source holds is let go of, however long the body lives on.
+    fn end(&mut self) {
+        self.done = true;
+        self.source = Source::Empty;
+        self.batch = Batch::default();
+    }
+
     /// Encodes what was taken until the chunk is full.
     fn encode_batch(&mut self, chunk: &mut BytesMut) {
-        while let Some(event) = self.batch.get(self.encoded) {
+        while let Some(event) = self.batch.events().get(self.encoded) {
             if chunk.len() >= CHUNK_BYTES {
                 return;
             }
@@ -267,8 +241,8 @@ impl EventBody {
                 return;
             }
             self.encoded += 1;
-            if matches!(event, Event::RunFinished(_) | Event::RunError(_)) {
-                self.done = true;
+            if matches!(event, Event::RunFinished(_) | Event::RunError(_)) && self.source.ends_with_run() {
+                self.end();
                 return;
             }
         }
@@ -281,17 +255,15 @@ impl EventBody {
         if let Err(error) = self.encoder.encode(&failed.into(), chunk) {
             tracing::error!(%error, "a RUN_ERROR cannot be encoded");
         }
-        self.done = true;
-        self.batch = Vec::new();
-        self.control.cancel(CancelReason::Refused);
-        self.control.close();
+        self.source.refuse();
+        self.end();
     }
 }
 
 impl Drop for EventBody {
     fn drop(&mut self) {
         if !self.done {
-            Disconnect { control: self.control.clone(), policy: self.on_disconnect }.notify();
+            self.source.leave();
         }
         if let Some(downgrade) = &self.downgrade {
             let lost: Vec<_> = downgrade.losses().collect();
@@ -348,12 +320,13 @@ impl KeepAlive {
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use agui_core::producer::{RunSetup, launch};
+    use agui_core::producer::{CancelReason, RunSetup, launch};
     use agui_core::{EventType, Run, RunAgentInput, RunEnd};
     use http_body_util::BodyExt;
 
     use super::*;
-    use crate::http::RunInfo;
+    use crate::http::source::RunSource;
+    use crate::http::{OnDisconnect, RunInfo};
 
     #[tokio::test]
     async fn an_event_that_cannot_be_encoded_ends_the_stream_with_an_error() {
@@ -370,9 +343,11 @@ mod tests {
         let told = Arc::new(Mutex::new(Vec::new()));
         let hook = Arc::clone(&told);
         let body = Body::stream(EventBody::new(EventBodySetup {
-            events: launched.events,
-            control: launched.control.clone(),
-            on_disconnect: OnDisconnect::Cancel,
+            source: Source::Run(RunSource {
+                events: launched.events,
+                control: launched.control.clone(),
+                on_disconnect: OnDisconnect::Cancel,
+            }),
             encoder: Encoder::Broken(EventType::Custom),
             downgrade: false,
             keep_alive: None,

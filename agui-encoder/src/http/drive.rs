@@ -62,10 +62,19 @@ impl RunInfo {
             duration_ms = field::Empty,
         )
     }
+
+    /// The span of somebody who reads a thread.
+    pub(crate) fn connect_span(&self) -> Span {
+        tracing::info_span!(
+            "agui_connect",
+            thread_id = clip(self.thread_id.as_str()),
+            agent = self.agent.as_deref(),
+        )
+    }
 }
 
-/// An identifier for the log. A client may send one of megabytes.
-fn clip(id: &str) -> &str {
+/// An identifier for the log or a message. A client may send one of megabytes.
+pub(crate) fn clip(id: &str) -> &str {
     const MAX_BYTES: usize = 128;
     let mut end = id.len().min(MAX_BYTES);
     while !id.is_char_boundary(end) {

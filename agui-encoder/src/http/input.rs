@@ -43,6 +43,27 @@ fn is_missing_id(malformed: &EnforceError) -> bool {
 fn read_with_generated_ids(body: &[u8]) -> Result<(RunAgentInput, Vec<Warning>), InputError> {
     let mut warnings = Vec::new();
     let mut raw = json::read(body, Utf8::Strict, &mut warnings)?;
+    let generated = generate_ids(&mut raw);
+    let input = enforce::received_input(raw, &mut warnings)?;
+    warnings.extend(generated);
+    Ok((input, warnings))
+}
+
+/// [`read`] for an input that was part of something else.
+pub(crate) fn read_value(
+    mut raw: Value,
+    generate: bool,
+    mut warnings: Vec<Warning>,
+) -> Result<(RunAgentInput, Vec<Warning>), Refusal> {
+    let generated = if generate { generate_ids(&mut raw) } else { None };
+    let input = enforce::received_input(raw, &mut warnings)
+        .map_err(|error| refusal(&InputError::Malformed(error)))?;
+    warnings.extend(generated);
+    Ok((input, warnings))
+}
+
+/// Makes up the ids that are not there; the warning says how many.
+fn generate_ids(raw: &mut Value) -> Option<Warning> {
     let mut generated = 0_usize;
     let mut generate = |object: &mut Value, name: &str| {
         if let Value::Object(members) = object {
@@ -52,14 +73,12 @@ fn read_with_generated_ids(body: &[u8]) -> Result<(RunAgentInput, Vec<Warning>),
             });
         }
     };
-    generate(&mut raw, "threadId");
-    generate(&mut raw, "runId");
+    generate(raw, "threadId");
+    generate(raw, "runId");
     if let Some(Value::Array(messages)) = raw.get_mut("messages") {
         for message in messages {
             generate(message, "id");
         }
     }
-    let input = enforce::received_input(raw, &mut warnings)?;
-    warnings.push(Warning::new("SHAPE-9", format!("{generated} missing ids were made up")));
-    Ok((input, warnings))
+    (generated > 0).then(|| Warning::new("SHAPE-9", format!("{generated} missing ids were made up")))
 }

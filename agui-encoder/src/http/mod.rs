@@ -6,6 +6,9 @@
 //! policy lives here: methods, content types, limits, credentials, admission, keep-alive, what a vanished reader means
 //! and how refusals look.
 //!
+//! An [`AgentServer`] is a whole server in the same two steps: many agents behind one mount, discovery, and a
+//! [record](agui_core::store) of every thread that clients re-attach to.
+//!
 //! What a failed run's client reads does not say why. The error goes to `tracing`, where it is lost unless the program
 //! has installed a subscriber (`tracing_subscriber::fmt::init()`, say), and to the function given to
 //! [`Endpoint::with_error_hook`].
@@ -20,19 +23,28 @@ mod body;
 mod collect;
 mod drive;
 mod endpoint;
+mod follow;
 mod handlers;
 mod head;
 mod input;
+mod judge;
 mod pending;
+mod record;
 mod refusal;
 mod registry;
+mod server;
+mod setters;
 mod settings;
+mod source;
 
-pub use authenticate::Admission;
-pub use body::{Body, Disconnect};
+pub use authenticate::{Admission, Intent};
+pub use body::Body;
 pub use collect::{BodyCollector, RequestBody, collect_body, drain_body};
 pub use drive::{OnDisconnect, RunInfo};
 pub use endpoint::{Begun, Endpoint};
 pub use head::RequestHead;
 pub use pending::Pending;
+pub use record::OnRecordFailure;
 pub use refusal::{Refusal, RefusalCode};
+pub use server::{AgentInfo, AgentServer};
+pub use source::Disconnect;

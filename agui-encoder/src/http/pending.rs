@@ -2,28 +2,31 @@
 
 use std::sync::Arc;
 
-use ::http::header::{CACHE_CONTROL, CONTENT_TYPE, VARY};
-use ::http::{HeaderName, HeaderValue, Response};
+use ::http::Response;
 use agui_core::producer::{Extensions, RunSetup, launch};
 use agui_core::{RunAgentInput, Warning};
 
-use super::authenticate::{Admission, guard, guard_call};
+use super::authenticate::Intent;
 use super::body::{EventBody, EventBodySetup};
 use super::drive::{Drive, Reporter};
 use super::endpoint::Inner;
 use super::handlers::Agent;
-use super::registry::{Quota, Slot};
-use super::{Body, Refusal, RefusalCode, RequestBody, RequestHead, RunInfo, input};
+use super::registry::Slot;
+use super::source::{RunSource, Source};
+use super::{Body, Refusal, RequestBody, RequestHead, RunInfo, input, judge, server};
 use crate::{Encoder, Format};
-
-/// Tells reverse proxies not to collect the stream.
-const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// A request that is accepted so far. Read its body under [`max_body_bytes`](Self::max_body_bytes), then
 /// [`finish`](Self::finish) it.
 #[derive(Debug)]
 #[must_use = "the request has no answer before it is finished"]
-pub struct Pending(Box<Accepted>);
+pub struct Pending(Box<Repr>);
+
+#[derive(Debug)]
+enum Repr {
+    Endpoint(Accepted),
+    Server(server::Accepted),
+}
 
 #[derive(Debug)]
 pub(crate) struct Accepted {
@@ -34,78 +37,64 @@ pub(crate) struct Accepted {
 }
 
 impl Pending {
-    pub(crate) fn new(accepted: Accepted, head: RequestHead) -> Self {
-        let mut accepted = Box::new(accepted);
+    pub(crate) fn endpoint(mut accepted: Accepted, head: RequestHead) -> Self {
         accepted.extensions.insert(head);
-        Self(accepted)
+        Self(Box::new(Repr::Endpoint(accepted)))
+    }
+
+    pub(crate) fn server(accepted: server::Accepted) -> Self {
+        Self(Box::new(Repr::Server(accepted)))
     }
 
     /// How many bytes the body may have, inclusive.
     pub fn max_body_bytes(&self) -> usize {
-        self.0.endpoint.settings.max_body_bytes
+        match &*self.0 {
+            Repr::Endpoint(accepted) => accepted.endpoint.settings.max_body_bytes,
+            Repr::Server(accepted) => accepted.server.settings.max_body_bytes,
+        }
     }
 
     /// What the handler will find among its [extensions](agui_core::Run::extensions), to add to.
     pub fn extensions_mut(&mut self) -> &mut Extensions {
-        &mut self.0.extensions
+        match &mut *self.0 {
+            Repr::Endpoint(accepted) => &mut accepted.extensions,
+            Repr::Server(accepted) => &mut accepted.extensions,
+        }
     }
 
-    /// Judges the body and answers. If the input is accepted, the run is spawned onto the current tokio runtime, and the
-    /// response's body is its events.
+    /// Judges the body and answers. If the input of a run is accepted, the run is spawned onto the current tokio
+    /// runtime, and the response's body is its events.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
     ///
     /// # Cancel safety
-    /// Nothing has been started if the future is dropped before it resolves.
+    /// No handler has been started if the future is dropped before it resolves.
     pub async fn finish(self, body: RequestBody) -> Response<Body> {
-        match self.judge(body).await {
-            Ok(admitted) => admitted.start(),
-            Err(refusal) => refusal.into_response(),
-        }
-    }
-
-    async fn judge(self, body: RequestBody) -> Result<Admitted, Refusal> {
-        let accepted = self.0;
-        let settings = &accepted.endpoint.settings;
-        let body = match body {
-            RequestBody::Complete(body) if body.len() <= settings.max_body_bytes => body,
-            RequestBody::Complete(_) | RequestBody::TooLarge => {
-                return Err(Refusal::new(RefusalCode::BodyTooLarge)
-                    .with_message(format!("The body is larger than {} bytes.", settings.max_body_bytes)));
-            }
-            RequestBody::Vanished => {
-                return Err(Refusal::new(RefusalCode::InvalidJson)
-                    .with_message("The body ended before it was complete."));
-            }
+        let answer = match *self.0 {
+            Repr::Endpoint(accepted) => accepted.judge(body).await.map(Admitted::start),
+            Repr::Server(accepted) => accepted.finish(body).await,
         };
+        answer.unwrap_or_else(Refusal::into_response)
+    }
+}
+
+impl Accepted {
+    async fn judge(self, body: RequestBody) -> Result<Admitted, Refusal> {
+        let settings = &self.endpoint.settings;
+        let body = judge::complete(settings, body)?;
         let (input, warnings) = input::read(&body, settings.generate_ids)?;
         let input = Arc::new(input);
         drop(body);
-        if let Some(admit) = &settings.admit {
-            let asked = Admission {
-                extensions: accepted.extensions.clone(),
-                input: Arc::clone(&input),
-                agent: accepted.agent.name.clone(),
-            };
-            guard(|| admit(asked)).await??;
-        }
-        let identity = settings
-            .max_runs_per_identity
-            .as_ref()
-            .map(|(limit, identity_of)| {
-                guard_call(|| identity_of(&accepted.extensions)).map(|identity| Some((identity?, *limit)))
-            })
-            .transpose()?
-            .flatten();
-        let slot = accepted.endpoint.registry.enter(Quota { max_runs: settings.max_runs, identity })?;
-        Ok(Admitted { accepted, input, warnings, slot })
+        judge::admit(settings, &self.extensions, &input, self.agent.name.as_ref(), Intent::Run).await?;
+        let slot = judge::enter(settings, &self.endpoint.registry, &self.extensions)?;
+        Ok(Admitted { accepted: self, input, warnings, slot })
     }
 }
 
 /// A run that may start.
 struct Admitted {
-    accepted: Box<Accepted>,
+    accepted: Accepted,
     input: Arc<RunAgentInput>,
     warnings: Vec<Warning>,
     slot: Slot,
@@ -115,7 +104,7 @@ impl Admitted {
     /// Starts the run and answers with its events.
     fn start(self) -> Response<Body> {
         let Self { accepted, input, warnings, slot } = self;
-        let Accepted { endpoint, agent, format, extensions } = *accepted;
+        let Accepted { endpoint, agent, format, extensions } = accepted;
         let settings = &endpoint.settings;
         let info = RunInfo::new(&input, agent.name);
         let span = info.span();
@@ -127,10 +116,13 @@ impl Admitted {
         let launched = launch(agent.handler, setup);
         slot.attach(&launched.control);
         let reporter = Reporter { info, hook: settings.drive.on_error.clone() };
-        let body = EventBody::new(EventBodySetup {
+        let source = Source::Run(RunSource {
             events: launched.events,
             control: launched.control.clone(),
             on_disconnect: settings.drive.on_disconnect,
+        });
+        let body = EventBody::new(EventBodySetup {
+            source,
             encoder: Encoder::new(format),
             downgrade,
             keep_alive: settings.keep_alive,
@@ -145,12 +137,6 @@ impl Admitted {
             reporter,
         }
         .spawn(span);
-        let mut response = Response::new(Body::stream(body));
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
-        headers.insert(VARY, HeaderValue::from_static("accept"));
-        response
+        judge::stream(format, Body::stream(body))
     }
 }

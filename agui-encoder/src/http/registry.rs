@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use agui_core::producer::{CancelReason, RunControl};
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::{Refusal, RefusalCode};
 
@@ -20,6 +21,8 @@ pub(crate) struct Registry {
     inner: Mutex<Inner>,
     /// Told when the last run has ended.
     idle: Notify,
+    /// Cancelled when a shutdown is done: who still follows a run follows one of another process.
+    pub(crate) closed: CancellationToken,
 }
 
 #[derive(Debug, Default)]
@@ -42,6 +45,16 @@ pub(crate) struct Quota {
     pub(crate) identity: Option<(String, usize)>,
 }
 
+impl Inner {
+    /// Takes note of something that a shutdown waits for.
+    fn track(&mut self) -> u64 {
+        let id = self.next;
+        self.next = self.next.wrapping_add(1);
+        self.tracked.insert(id, None);
+        id
+    }
+}
+
 impl Registry {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
@@ -51,7 +64,7 @@ impl Registry {
     pub(crate) fn enter(self: &Arc<Self>, quota: Quota) -> Result<Slot, Refusal> {
         let mut inner = self.lock();
         if inner.closing {
-            return Err(Refusal::new(RefusalCode::Unavailable).with_message("The server is shutting down."));
+            return Err(closing());
         }
         if let Some((identity, limit)) = &quota.identity
             && inner.per_identity.get(identity).copied().unwrap_or(0) >= *limit
@@ -62,15 +75,19 @@ impl Registry {
             return Err(Refusal::new(RefusalCode::Unavailable)
                 .with_message("The server has no room for another run."));
         }
-        let id = inner.next;
-        inner.next = inner.next.wrapping_add(1);
+        let id = inner.track();
         inner.counted += 1;
         let identity = quota.identity.map(|(identity, _)| identity);
         if let Some(identity) = &identity {
             *inner.per_identity.entry(identity.clone()).or_default() += 1;
         }
-        inner.tracked.insert(id, None);
-        Ok(Slot { registry: Arc::clone(self), id, identity, counted: true })
+        drop(inner);
+        Ok(Slot { identity, counted: true, tracked: Tracked { registry: Arc::clone(self), id } })
+    }
+
+    /// Refuses what would outlive a shutdown.
+    pub(crate) fn check_open(&self) -> Result<(), Refusal> {
+        if self.lock().closing { Err(closing()) } else { Ok(()) }
     }
 
     /// Refuses new runs, lets the others end for as long as `grace`, then cancels them; resolves when all have ended.
@@ -88,6 +105,7 @@ impl Registry {
                 }
                 self.idle().await;
             }
+            self.closed.cancel();
         }
     }
 
@@ -105,21 +123,32 @@ impl Registry {
     }
 }
 
+fn closing() -> Refusal {
+    Refusal::new(RefusalCode::Unavailable).with_message("The server is shutting down.")
+}
+
 /// The place of one run in the registry.
 #[derive(Debug)]
 pub(crate) struct Slot {
-    registry: Arc<Registry>,
-    id: u64,
     identity: Option<String>,
     counted: bool,
+    tracked: Tracked,
+}
+
+/// Something that a shutdown waits for.
+#[derive(Debug)]
+pub(crate) struct Tracked {
+    registry: Arc<Registry>,
+    id: u64,
 }
 
 impl Slot {
     /// Says how the run is reached.
     pub(crate) fn attach(&self, control: &RunControl) {
-        let mut inner = self.registry.lock();
+        let Tracked { registry, id } = &self.tracked;
+        let mut inner = registry.lock();
         let cancelling = inner.cancelling;
-        if let Some(place) = inner.tracked.get_mut(&self.id) {
+        if let Some(place) = inner.tracked.get_mut(id) {
             *place = Some(control.clone());
         }
         drop(inner);
@@ -129,12 +158,19 @@ impl Slot {
         }
     }
 
+    /// Something else about the run that a shutdown has to wait for.
+    pub(crate) fn track(&self) -> Tracked {
+        let registry = Arc::clone(&self.tracked.registry);
+        let id = registry.lock().track();
+        Tracked { registry, id }
+    }
+
     /// Stops counting the run: its ending is about to be seen.
     pub(crate) fn release(&mut self) {
         if !std::mem::replace(&mut self.counted, false) {
             return;
         }
-        let mut inner = self.registry.lock();
+        let mut inner = self.tracked.registry.lock();
         inner.counted = inner.counted.saturating_sub(1);
         if let Some(identity) = &self.identity
             && let Some(count) = inner.per_identity.get_mut(identity)
@@ -150,6 +186,11 @@ impl Slot {
 impl Drop for Slot {
     fn drop(&mut self) {
         self.release();
+    }
+}
+
+impl Drop for Tracked {
+    fn drop(&mut self) {
         let mut inner = self.registry.lock();
         inner.tracked.remove(&self.id);
         let idle = inner.tracked.is_empty();

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use agui_encoder::http::{Begun, Body, Endpoint, RequestBody};
+use agui_encoder::http::{AgentServer, Begun, Body, Endpoint, RequestBody};
 use bytes::Bytes;
 use futures_core::Stream;
 use http::{Request, Response, header};
@@ -28,6 +28,20 @@ pub(crate) fn post(body: &str) -> Request<String> {
 pub(crate) async fn call(endpoint: &Endpoint, request: Request<String>) -> Response<Body> {
     let (head, body) = request.into_parts();
     match endpoint.begin(&head).await {
+        Begun::Refused(response) => response,
+        Begun::Accepted(pending) => pending.finish(RequestBody::Complete(body.into())).await,
+    }
+}
+
+/// A request to a server that is accepted.
+pub(crate) fn post_to(path: &str, body: &Value) -> Request<String> {
+    Request::post(path).header(header::CONTENT_TYPE, "application/json").body(body.to_string()).unwrap()
+}
+
+/// Puts a request to a server through both steps.
+pub(crate) async fn ask(server: &AgentServer, request: Request<String>) -> Response<Body> {
+    let (head, body) = request.into_parts();
+    match server.begin(&head, head.uri.path()).await {
         Begun::Refused(response) => response,
         Begun::Accepted(pending) => pending.finish(RequestBody::Complete(body.into())).await,
     }

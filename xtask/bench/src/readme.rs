@@ -1,4 +1,4 @@
-//! The table in the project's front page, between two marks.
+//! The table in short, in the project's front page between two marks.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -28,7 +28,7 @@ pub(crate) fn write(rows: &[Row]) -> anyhow::Result<()> {
         machine::describe(),
         judged - missed
     )?;
-    section.push_str(&report::markdown(rows));
+    section.push_str(&report::summary(rows));
     section.push('\n');
     fs::write(&path, [before, START, &section, END, after].concat()).context("cannot write README.md")
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::cases::Targets;
+use crate::loopback::is_framework;
 use crate::measure::Compared;
 
 /// Which way a ratio is good.
@@ -74,6 +75,14 @@ impl Row {
             .into_iter()
             .filter_map(|(missed, what)| missed.then_some(what))
             .collect()
+    }
+
+    /// The operation, whatever the framework.
+    fn family(&self) -> &str {
+        self.operation
+            .split_once(": ")
+            .filter(|(first, _)| is_framework(first))
+            .map_or(&self.operation, |(_, rest)| rest)
     }
 
     pub(crate) fn is_missed(&self) -> bool {
@@ -157,15 +166,50 @@ pub(crate) fn text(rows: &[Row]) -> String {
     table
 }
 
-/// The table as Markdown.
-pub(crate) fn markdown(rows: &[Row]) -> String {
-    let mut table =
-        format!("| {} |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n", HEADER.join(" | "));
-    for row in rows {
-        // Writing into a string does not fail.
-        let _ = writeln!(table, "| {} |", row.cells().join(" | "));
+/// The table in short, as Markdown: a line per operation with its worst ratios, then every target that is missed.
+pub(crate) fn summary(rows: &[Row]) -> String {
+    let mut summary = "| operation | chat, per event | worst time × | worst instructions × | targets met |\n\
+                       | --- | ---: | ---: | ---: | ---: |\n"
+        .to_owned();
+    let mut operations: Vec<&str> = Vec::new();
+    for row in rows.iter().filter(|row| row.has_target()) {
+        if !operations.contains(&row.family()) {
+            operations.push(row.family());
+        }
     }
-    table
+    for operation in operations {
+        let family: Vec<&Row> =
+            rows.iter().filter(|row| row.has_target() && row.family() == operation).collect();
+        let chat = family.iter().find(|row| row.workload == "chat");
+        let chat = chat.map_or_else(|| "–".to_owned(), |row| format!("{} ns", rounded(row.time.ours)));
+        let at_least = family.iter().any(|row| row.direction == Direction::AtLeast);
+        let worst = |ratios: &mut dyn Iterator<Item = f64>| {
+            ratios.reduce(if at_least { f64::min } else { f64::max }).map(|ratio| format!("{ratio:.2}"))
+        };
+        let time = worst(&mut family.iter().map(|row| row.time.ratio));
+        let counted = worst(&mut family.iter().filter_map(|row| Some(row.instructions?.ratio)));
+        let met = family.iter().filter(|row| !row.is_missed()).count();
+        // Writing into a string does not fail.
+        let _ = writeln!(
+            summary,
+            "| {operation} | {chat} | {} | {} | {met} of {} |",
+            time.unwrap_or_else(|| "–".to_owned()),
+            counted.unwrap_or_else(|| "–".to_owned()),
+            family.len()
+        );
+    }
+    let missed: Vec<&Row> = rows.iter().filter(|row| row.is_missed()).collect();
+    if !missed.is_empty() {
+        summary.push_str("\nMissed:\n\n");
+    }
+    for row in missed {
+        let [operation, workload, _, _, time, instructions, target, verdict] = row.cells();
+        let _ = writeln!(
+            summary,
+            "- {operation}, {workload}: {time} in time, {instructions} in instructions, target {target}; {verdict}"
+        );
+    }
+    summary
 }
 
 /// Three digits that count, and the thousands apart.

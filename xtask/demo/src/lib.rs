@@ -12,7 +12,7 @@ mod script;
 mod settings;
 
 pub use echo::EchoAgent;
-pub use endpoint::{plain_endpoint, secure_endpoint};
+pub use endpoint::{agent_server, plain_endpoint, secure_agent_server, secure_endpoint};
 pub use process::{init_tracing, terminated};
 pub use script::ScriptAgent;
 pub use settings::{Settings, SettingsError, settings};

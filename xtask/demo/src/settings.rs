@@ -1,6 +1,9 @@
 //! The settings of a demo server, from environment variables and flags.
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use agui_core::store::{DynRunStore, MemoryRunStore};
 
 /// What a demo server can be told. Each setting is an environment variable and a flag; the flag beats the variable.
 ///
@@ -23,7 +26,20 @@ pub struct Settings {
     pub keep_alive: Duration,
     /// The largest request body that is accepted, in bytes.
     pub body_limit: usize,
+    store: Store,
 }
+
+/// Where runs are recorded. Two settings are equal wherever that is: it is nothing that was said.
+#[derive(Clone)]
+struct Store(Arc<dyn DynRunStore>);
+
+impl PartialEq for Store {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Store {}
 
 /// Settings that cannot be read. The message says which and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,6 +71,7 @@ impl Default for Settings {
             token: "demo-token".to_owned(),
             keep_alive: Duration::from_secs(15),
             body_limit: 1_048_576,
+            store: Store(Arc::new(MemoryRunStore::default())),
         }
     }
 }
@@ -87,7 +104,8 @@ pub fn settings() -> Result<Settings, SettingsError> {
 }
 
 const USAGE: &str = "\
-Serves the agents `echo` and `script` on /agui, and again behind a bearer token on /secure/agui.
+Serves the agents `echo` and `script` on /agui and, with discovery and a record of threads, on /info, /agent/{id}/run,
+/agent/{id}/connect, /agent/{id}/stop/{threadId} and /; and all of it again behind a bearer token below /secure.
 
     flag                  variable                 default
     --addr ADDR           AGUI_DEMO_ADDR           127.0.0.1:8080
@@ -106,6 +124,18 @@ const NAMES: [(&str, &str); 4] = [
 ];
 
 impl Settings {
+    /// Sets where runs are recorded; in memory by default.
+    #[must_use]
+    pub fn with_store(mut self, store: Arc<dyn DynRunStore>) -> Self {
+        self.store = Store(store);
+        self
+    }
+
+    /// Where runs are recorded; the same for all clones.
+    pub fn store(&self) -> Arc<dyn DynRunStore> {
+        Arc::clone(&self.store.0)
+    }
+
     /// Reads settings from the variables that `variable` knows and from arguments without the program's name.
     ///
     /// # Errors

@@ -53,15 +53,14 @@ impl Demo {
         Self::spawn(command.stderr(stderr), log)
     }
 
-    /// Builds the proxy example and starts it in front of a running server.
+    /// Starts the proxy example, which is built already, in front of a running server.
     ///
     /// # Errors
     /// As for [`start`](Self::start).
-    pub(super) fn start_proxy(root: &Path, upstream: &str) -> anyhow::Result<Self> {
-        let program = build(root, "axum", "proxy")?;
+    pub(super) fn start_proxy(root: &Path, program: &Path, upstream: &str) -> anyhow::Result<Self> {
         let log = target_dir(root).join("interop/proxy.log");
         let stderr = File::create(&log).with_context(|| format!("cannot create {}", log.display()))?;
-        let mut command = Command::new(&program);
+        let mut command = Command::new(program);
         command.args(["--addr", "127.0.0.1:0", "--upstream", upstream]);
         Self::spawn(command.stderr(stderr), log)
     }
@@ -139,8 +138,9 @@ impl Drop for Demo {
     }
 }
 
-/// Builds the example and returns its path, which only cargo knows for sure.
-fn build(root: &Path, adapter: &str, example: &str) -> anyhow::Result<PathBuf> {
+/// Builds the example and returns its path, which only cargo knows for sure. The examples of all bindings go by the same
+/// names there, so the next build may put another program in its place: a server is started before the next one is built.
+pub(super) fn build(root: &Path, adapter: &str, example: &str) -> anyhow::Result<PathBuf> {
     let package = format!("agui-{adapter}");
     let output = Command::new(cargo())
         .args(["build", "-p", &package, "--example", example, "--message-format=json-render-diagnostics"])

@@ -1,7 +1,7 @@
-//! `cargo xtask interop`: published clients against the demo server, over a real socket.
+//! `cargo xtask interop`: published clients against the demo servers, over a real socket.
 //!
-//! Starts the demo server of a binding, runs the suites of `xtask/interop` against it, and judges every frame they
-//! captured by the vendored schema. Random events that the reference's encoder writes are read back and written again.
+//! Starts the demo server of each binding in turn, runs the suites of `xtask/interop` against it, and judges every frame
+//! they captured by the vendored schema. Random events that the reference's encoder writes are read back and written again.
 //! What is installed comes by name and exact version from the registries of npm and Python, into
 //! `xtask/interop/node_modules` and a virtual environment in the target folder, and only when it is not there yet. All
 //! suites run even if one fails. Nothing here knows the protocol: the expectations live in `xtask/interop/cases`.
@@ -25,25 +25,26 @@ use demo::Demo;
 /// The command's options.
 #[derive(clap::Args, Default)]
 pub(crate) struct Args {
-    /// The binding whose demo server is built and started.
-    #[arg(long, value_enum, default_value_t = Adapter::Axum)]
-    adapter: Adapter,
+    /// A binding whose demo server is built and started; all of them unless some are named.
+    #[arg(long = "adapter", value_enum)]
+    adapters: Vec<Adapter>,
     /// Use the demo server that already runs here. How it was configured is read from `AGUI_TOKEN`,
     /// `AGUI_KEEPALIVE_MS` and `AGUI_BODY_LIMIT`; without them it is taken to have the demo's defaults.
-    #[arg(long, conflicts_with = "adapter")]
+    #[arg(long, conflicts_with = "adapters")]
     url: Option<String>,
 }
 
 /// The bindings that ship a demo server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Adapter {
-    #[default]
     Axum,
     Actix,
     Warp,
 }
 
 impl Adapter {
+    const ALL: [Self; 3] = [Self::Axum, Self::Actix, Self::Warp];
+
     fn name(self) -> &'static str {
         match self {
             Self::Axum => "axum",
@@ -53,7 +54,7 @@ impl Adapter {
     }
 }
 
-/// Runs every suite against the demo server of the default binding.
+/// Runs every suite against the demo server of every binding.
 pub(crate) fn run_default() -> anyhow::Result<Verdict> {
     run(&Args::default())
 }
@@ -65,67 +66,97 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Verdict> {
     let suites = root.join("xtask/interop");
     tools::install_node_packages(&suites)?;
     let python = tools::install_python_packages(&suites, &target)?;
+    let place = Place { root, target, suites, python };
 
-    let (name, demo) = if args.url.is_some() {
-        ("url", None)
-    } else {
-        (args.adapter.name(), Some(Demo::start(&root, args.adapter.name())?))
-    };
-    // The proxy is the same in front of every binding.
-    let proxy = match &demo {
-        Some(demo) => Some(Demo::start_proxy(&root, &format!("{}/agui", demo.url()))?),
-        None => None,
-    };
-    let captures = target.join("interop").join(name);
-    empty(&captures)?;
-    let mut environment = demo.as_ref().map(Demo::environment).unwrap_or_default();
-    environment.extend(proxy.as_ref().map(|proxy| ("AGUI_PROXY_URL", proxy.url())));
+    let mut failed = Vec::new();
     if let Some(url) = &args.url {
-        environment.push(("AGUI_URL", url.clone()));
-    }
-
-    let mut complaints = 0;
-    let mut note = |suite: &str, clean: bool| {
-        if !clean {
-            eprintln!("interop: {suite} failed");
-            complaints += 1;
+        failed.extend(place.judge_server("url", vec![("AGUI_URL", url.clone())])?);
+    } else {
+        let named = if args.adapters.is_empty() { &Adapter::ALL[..] } else { &args.adapters };
+        // The proxy is the same in front of every binding.
+        let proxy = demo::build(&place.root, "axum", "proxy")?;
+        for adapter in named {
+            failed.extend(place.judge_demo(adapter.name(), &proxy)?);
         }
-    };
-    println!("==> clients from npm");
-    let mut clients = Command::new("node");
-    clients.args(["--test", "--test-reporter=spec"]).args(node_suites(&suites)?);
-    clients.envs(environment).env("AGUI_CAPTURE_DIR", &captures);
-    // Would silence the warnings that the suite listens for.
-    clients.env_remove("SUPPRESS_TRANSFORMATION_WARNINGS").current_dir(&suites);
-    note("a client from npm", passes(&mut clients)?);
-    if let Some(proxy) = proxy {
-        note("the proxy", proxy.stop()?);
     }
-    if let Some(demo) = demo {
-        note("the demo server", demo.stop()?);
-    }
-
-    println!("==> captured frames, by the Python models");
-    let mut models = Command::new(python);
-    models.arg("python/test_frames.py").env("AGUI_CAPTURE_DIR", &captures).current_dir(&suites);
-    note("a frame before the Python models", passes(&mut models)?);
 
     println!("==> random events on the binary wire");
-    let (count, differences) = generated::compare(&suites, &target.join("interop/generated"))?;
+    let (count, differences) = generated::compare(&place.suites, &place.target.join("interop/generated"))?;
     for difference in &differences {
         println!("{difference}");
     }
     println!("{count} events, {} differences", differences.len());
-    note("an event on the binary wire", differences.is_empty());
-
-    println!("==> captured frames, by the vendored schema");
-    let report = judge(&captures)?;
-    for line in &report.lines {
-        println!("{line}");
+    if !differences.is_empty() {
+        failed.push("an event on the binary wire".to_owned());
     }
-    println!("{} streams, {} frames, {} violations", report.streams, report.frames, report.lines.len());
-    note("a frame before the schema", report.lines.is_empty());
-    Ok(Verdict::of(complaints))
+    for failure in &failed {
+        eprintln!("interop: {failure} failed");
+    }
+    Ok(Verdict::of(failed.len()))
+}
+
+/// Where everything is.
+struct Place {
+    root: PathBuf,
+    target: PathBuf,
+    suites: PathBuf,
+    python: PathBuf,
+}
+
+impl Place {
+    /// Runs every suite against the demo server of a binding and a proxy in front of it. What failed, by name.
+    fn judge_demo(&self, name: &str, proxy: &Path) -> anyhow::Result<Vec<String>> {
+        println!("==> the demo server of {name}");
+        let demo = Demo::start(&self.root, name)?;
+        let proxy = Demo::start_proxy(&self.root, proxy, &format!("{}/agui", demo.url()))?;
+        let mut environment = demo.environment();
+        environment.push(("AGUI_PROXY_URL", proxy.url()));
+        let mut failed = self.judge_server(name, environment)?;
+        if !proxy.stop()? {
+            failed.push(format!("the proxy before {name}"));
+        }
+        if !demo.stop()? {
+            failed.push(format!("the demo server of {name}"));
+        }
+        Ok(failed)
+    }
+
+    /// Runs every suite against a server that is up. What failed, by name.
+    fn judge_server(
+        &self,
+        name: &str,
+        environment: Vec<(&'static str, String)>,
+    ) -> anyhow::Result<Vec<String>> {
+        let captures = self.target.join("interop").join(name);
+        empty(&captures)?;
+        let mut failed = Vec::new();
+        let mut note = |what: &str, passed: bool| {
+            if !passed {
+                failed.push(format!("{what} ({name})"));
+            }
+        };
+        println!("==> clients from npm ({name})");
+        let mut clients = Command::new("node");
+        clients.args(["--test", "--test-reporter=spec"]).args(node_suites(&self.suites)?);
+        clients.envs(environment).env("AGUI_CAPTURE_DIR", &captures);
+        // Would silence the warnings that the suite listens for.
+        clients.env_remove("SUPPRESS_TRANSFORMATION_WARNINGS").current_dir(&self.suites);
+        note("a client from npm", passes(&mut clients)?);
+
+        println!("==> captured frames, by the Python models ({name})");
+        let mut models = Command::new(&self.python);
+        models.arg("python/test_frames.py").env("AGUI_CAPTURE_DIR", &captures).current_dir(&self.suites);
+        note("a frame before the Python models", passes(&mut models)?);
+
+        println!("==> captured frames, by the vendored schema ({name})");
+        let report = judge(&captures)?;
+        for line in &report.lines {
+            println!("{line}");
+        }
+        println!("{} streams, {} frames, {} violations", report.streams, report.frames, report.lines.len());
+        note("a frame before the schema", report.lines.is_empty());
+        Ok(failed)
+    }
 }
 
 /// What the schema says about the captured frames.
@@ -226,10 +257,11 @@ mod tests {
     }
 
     #[test]
-    fn the_binding_is_axum_unless_another_is_named() {
+    fn some_bindings_can_be_named_or_a_server() {
         let args = |line: &[&str]| Line::try_parse_from(line).map(|line| line.args);
-        assert_eq!(args(&["interop"]).unwrap().adapter, Adapter::Axum);
-        assert_eq!(args(&["interop", "--adapter", "warp"]).unwrap().adapter, Adapter::Warp);
+        assert_eq!(args(&["interop"]).unwrap().adapters, []);
+        let named = args(&["interop", "--adapter", "warp", "--adapter", "actix"]).unwrap();
+        assert_eq!(named.adapters, [Adapter::Warp, Adapter::Actix]);
         assert!(args(&["interop", "--adapter", "rocket"]).is_err());
         assert!(args(&["interop", "--adapter", "warp", "--url", "http://127.0.0.1:1"]).is_err());
     }

@@ -1,8 +1,8 @@
 //! What becomes of a run whose client goes away, and of a server that shuts down.
 //!
-//! A framework notices a client that is gone by its socket or at its next write; keep-alive comments make sure there
-//! is one. So the silent runs here have a short keep-alive, and [`without_keep_alive`] is apart, for the frameworks
-//! that watch their sockets.
+//! A framework notices a client that is gone by its socket or by its writes; keep-alive comments make sure there are
+//! some. So the silent runs here have a short keep-alive, and [`a_silent_run_ends_within`] lets a binding say what it
+//! promises: a bound with a certain keep-alive, or one without any where the framework watches its sockets.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,9 +16,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::client::{Client, start_run, types, whole_run};
 use crate::{Start, endpoint};
 
-/// How long a run may go on after its client has gone.
-const MOMENT: Duration = Duration::from_secs(3);
-const KEEP_ALIVE: Duration = Duration::from_millis(50);
+/// How long a run may go on after its client has gone, where nothing else is said.
+pub const MOMENT: Duration = Duration::from_secs(3);
+/// The keep-alive of runs that say nothing.
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_millis(50);
 
 /// Says that it is gone when it is dropped: what a handler holds until its future ends.
 struct Sign(UnboundedSender<&'static str>);
@@ -49,8 +50,12 @@ where
 }
 
 /// Waits for a report, and that it comes soon.
-async fn soon(reports: &mut UnboundedReceiver<&'static str>, expected: &str) {
-    let report = tokio::time::timeout(MOMENT, reports.recv()).await;
+pub(crate) async fn soon(reports: &mut UnboundedReceiver<&'static str>, expected: &str) {
+    within(MOMENT, reports, expected).await;
+}
+
+async fn within(bound: Duration, reports: &mut UnboundedReceiver<&'static str>, expected: &str) {
+    let report = tokio::time::timeout(bound, reports.recv()).await;
     assert_eq!(report, Ok(Some(expected)));
 }
 
@@ -91,25 +96,30 @@ pub async fn a_client_that_goes_away_ends_a_run_that_waits_for_its_reader(start:
 
 /// A silent run finds out without writing anything itself.
 pub async fn a_client_that_goes_away_ends_a_silent_run(start: Start) {
-    silent(start, Some(KEEP_ALIVE)).await;
+    a_silent_run_ends_within(start, KEEP_ALIVE, MOMENT).await;
 }
 
-/// The same where nothing is written at all, for frameworks that notice a closed socket by themselves.
-pub async fn without_keep_alive(start: Start) {
-    silent(start, None).await;
-}
-
-async fn silent(start: Start, keep_alive: Option<Duration>) {
-    let (handler, mut reports) = watched(async |_, _| {
-        std::future::pending::<()>().await;
-        Ok(())
-    });
+/// The same with a keep-alive and a bound of the binding's own.
+pub async fn a_silent_run_ends_within(
+    start: Start,
+    keep_alive: impl Into<Option<Duration>>,
+    bound: Duration,
+) {
+    let (handler, mut reports) = silent();
     let server = start(endpoint(handler).with_keep_alive(keep_alive)).await;
     let (client, mut answer) = start_run(&server).await;
     answer.until("\n\n").await;
     client.leave();
     drop(answer);
-    soon(&mut reports, "dropped").await;
+    within(bound, &mut reports, "dropped").await;
+}
+
+/// A handler that waits for ever.
+pub(crate) fn silent() -> (impl RunHandler, UnboundedReceiver<&'static str>) {
+    watched(async |_, _| {
+        std::future::pending::<()>().await;
+        Ok(())
+    })
 }
 
 /// With a grace the handler is told, learns why, and can clean up.

@@ -1,13 +1,16 @@
 //! A client that sees what is on the wire: one connection, chunks as they arrive, nothing repeated behind its back.
 
+use std::io::Write;
+
 use bytes::Bytes;
+use flate2::write::GzDecoder;
 use http::header::{ACCEPT, CONTENT_TYPE, HOST};
 use http::request::Builder;
-use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, Version};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper_util::rt::TokioIo;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
@@ -20,26 +23,56 @@ pub(crate) const PATH: &str = "/agui";
 /// One connection. Dropping it closes it, whatever is still to be read.
 #[derive(Debug)]
 pub struct Client {
-    sender: SendRequest<Full<Bytes>>,
+    sender: Sender,
     connection: TaskGuard,
+}
+
+#[derive(Debug)]
+enum Sender {
+    Http1(http1::SendRequest<Full<Bytes>>),
+    Http2(http2::SendRequest<Full<Bytes>>),
 }
 
 impl Client {
     /// Connects to a server.
     pub async fn connect(server: &Server) -> Self {
         let stream = TcpStream::connect(server.addr()).await.unwrap();
-        let (sender, connection) = handshake(TokioIo::new(stream)).await.unwrap();
+        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
         let connection = TaskGuard::spawn(async move {
             // How the connection ends shows in what its requests give.
             let _ = connection.await;
         });
-        Self { sender, connection }
+        Self { sender: Sender::Http1(sender), connection }
+    }
+
+    /// Connects by HTTP/2, which the server is taken to know.
+    pub async fn connect_http2(server: &Server) -> Self {
+        let stream = TcpStream::connect(server.addr()).await.unwrap();
+        let (sender, connection) =
+            http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+        let connection = TaskGuard::spawn(async move {
+            let _ = connection.await;
+        });
+        Self { sender: Sender::Http2(sender), connection }
     }
 
     /// Sends a request and waits for the head of its answer.
-    pub async fn send(&mut self, request: Request<Full<Bytes>>) -> Answer {
-        self.sender.ready().await.unwrap();
-        Answer::new(self.sender.send_request(request).await.unwrap())
+    pub async fn send(&mut self, mut request: Request<Full<Bytes>>) -> Answer {
+        let response = match &mut self.sender {
+            Sender::Http1(sender) => {
+                sender.ready().await.unwrap();
+                sender.send_request(request).await
+            }
+            Sender::Http2(sender) => {
+                // The host goes into the URI there.
+                request.headers_mut().remove(HOST);
+                let uri = format!("http://localhost{}", request.uri());
+                *request.uri_mut() = uri.parse::<Uri>().unwrap();
+                sender.ready().await.unwrap();
+                sender.send_request(request).await
+            }
+        };
+        Answer::new(response.unwrap())
     }
 
     /// Asks for a run and waits for the head of the answer.
@@ -100,6 +133,7 @@ pub(crate) fn run_request() -> Request<Full<Bytes>> {
 #[derive(Debug)]
 pub struct Answer {
     status: StatusCode,
+    version: Version,
     headers: HeaderMap,
     body: Incoming,
     /// What has been read, and how much of it has been given out.
@@ -107,19 +141,29 @@ pub struct Answer {
     given: usize,
     /// The start of a character whose end is in the next chunk.
     partial: Vec<u8>,
+    /// What undoes the compression.
+    inflate: Option<GzDecoder<Vec<u8>>>,
 }
 
 impl Answer {
     fn new(response: Response<Incoming>) -> Self {
         let (head, body) = response.into_parts();
+        let is_compressed = head.headers.get("content-encoding").is_some_and(|coding| coding == "gzip");
         Self {
             status: head.status,
+            version: head.version,
             headers: head.headers,
             body,
             read: String::new(),
             given: 0,
             partial: Vec::new(),
+            inflate: is_compressed.then(|| GzDecoder::new(Vec::new())),
         }
+    }
+
+    /// The version of HTTP that the server answered in.
+    pub const fn version(&self) -> Version {
+        self.version
     }
 
     /// The status.
@@ -180,11 +224,20 @@ impl Answer {
         serde_json::from_str(&text).unwrap_or_else(|_| panic!("the body is no JSON: {text:?}"))
     }
 
+    /// The next chunk as it comes; nothing at the end of the body.
+    pub async fn chunk(&mut self) -> Option<Bytes> {
+        let chunk = self.body.frame().await?.unwrap().into_data().unwrap_or_default();
+        let Some(inflate) = &mut self.inflate else { return Some(chunk) };
+        inflate.write_all(&chunk).unwrap();
+        inflate.flush().unwrap();
+        Some(std::mem::take(inflate.get_mut()).into())
+    }
+
     /// Reads one more chunk; false at the end of the body.
     async fn more(&mut self) -> bool {
-        let Some(frame) = self.body.frame().await else { return false };
+        let Some(chunk) = self.chunk().await else { return false };
         // A chunk may end inside a character.
-        self.partial.extend_from_slice(&frame.unwrap().into_data().unwrap_or_default());
+        self.partial.extend_from_slice(&chunk);
         let valid = match std::str::from_utf8(&self.partial) {
             Ok(text) => text.len(),
             Err(error) => error.valid_up_to(),

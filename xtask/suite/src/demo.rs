@@ -1,4 +1,4 @@
-//! What every binding's demo server serves: its routes, its agents, its settings and its end.
+//! What every binding's examples serve: the demo server's routes, agents, settings and end, and who asks.
 //!
 //! The agents' vocabulary is tested where they are; this is about what is around them.
 
@@ -62,7 +62,7 @@ pub async fn refuses_what_it_does_not_serve(server: &Server) {
 
     let token = format!("Bearer {TOKEN}");
     for (path, authorization, status, code) in [
-        ("/", None, 404, "not_found"),
+        ("/threads", None, 404, "not_found"),
         ("/agui/more", None, 404, "not_found"),
         ("/secure/agui", None, 401, "unauthorized"),
         ("/secure/agui", Some("Bearer wrong"), 401, "unauthorized"),
@@ -70,7 +70,6 @@ pub async fn refuses_what_it_does_not_serve(server: &Server) {
         ("/secure", None, 401, "unauthorized"),
         ("/secure/", None, 401, "unauthorized"),
         ("/secure/none", Some(&*token), 404, "not_found"),
-        ("/secure/", Some(&*token), 404, "not_found"),
     ] {
         for method in [Method::GET, Method::POST] {
             let mut request = Request::builder().method(&method).uri(path).header("host", "localhost");
@@ -98,4 +97,18 @@ pub async fn ends_its_runs_when_it_is_told_to_end(server: &Server, terminate: im
     let events = answer.events().await;
     assert_eq!(types(&events), ["STEP_FINISHED", "RUN_FINISHED"]);
     assert_eq!(events[1]["outcome"], json!({ "type": "cancelled" }));
+}
+
+/// The example with sessions: a known one is greeted by name, an unknown one is turned away.
+pub async fn knows_who_asks(server: &Server) {
+    let input = json!({ "threadId": "t", "runId": "r", "messages": [] });
+    let mut client = Client::connect(server).await;
+    let answer = client.send(post_json("/agui", &[("x-session", "s-1")], &input)).await;
+    assert_eq!(answer.events().await[2]["delta"], "Hello Ada");
+    for unknown in [&[][..], &[("x-session", "s-2")]] {
+        // A framework that refuses a request without its body may close the connection.
+        let mut client = Client::connect(server).await;
+        let answer = client.send(post_json("/agui", unknown, &input)).await;
+        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+    }
 }

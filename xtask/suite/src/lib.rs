@@ -8,8 +8,9 @@
 //! The server serves the endpoint on `/agui`, behind the framework's own CORS layer, which mirrors any origin with
 //! credentials and lets GET and POST and any requested header through.
 //!
-//! [`suite!`] makes a test of every case. [`memory`] stands apart: it measures the whole process, so it runs alone in
-//! a test binary of its own.
+//! [`suite!`] makes a test of every case. Apart stand [`memory`], which measures the whole process and so runs alone in
+//! a test binary of its own, and what needs another server: [`compression`], [`demo`], [`threads`], and the bounds that a binding
+//! promises for noticing that a client is gone, [`cancelling::a_silent_run_ends_within`].
 
 #![expect(
     clippy::unwrap_used,
@@ -18,14 +19,18 @@
     reason = "everything here is part of a test, and fails it by a panic"
 )]
 
+pub mod binary;
 pub mod cancelling;
 mod client;
+pub mod compression;
 pub mod cors;
 pub mod demo;
+pub mod http2;
 pub mod memory;
 pub mod refusals;
 mod server;
 pub mod streams;
+pub mod threads;
 
 pub use client::{Answer, Client, post_json};
 pub use server::{Server, Start, TaskGuard};
@@ -56,6 +61,16 @@ macro_rules! suite {
                 unicode_arrives_unharmed
                 headers_of_the_request_reach_the_handler
             }
+            binary {
+                the_binary_wire_is_chosen_by_accept_and_nothing_but_frames
+                a_binary_event_is_not_held_back
+                a_refusal_is_json_whatever_accept_says
+            }
+            http2 {
+                a_run_is_the_same_by_http2
+                runs_share_a_connection_without_waiting_for_each_other
+                a_client_that_gives_up_a_stream_ends_its_run_alone
+            }
             cancelling {
                 a_client_that_goes_away_ends_a_run_that_writes
                 a_client_that_goes_away_ends_a_run_that_waits_for_its_reader
@@ -75,7 +90,9 @@ macro_rules! suite {
                 a_body_far_over_the_limit_gets_its_answer
                 a_body_that_arrives_slowly_is_accepted
                 a_sender_that_vanishes_in_its_body_starts_nothing
+                a_sender_that_asks_first_gets_its_answer
                 a_refusal_leaves_the_connection_usable
+                a_run_too_many_is_refused_until_another_has_ended
             }
             cors {
                 a_preflight_is_answered_without_credentials
@@ -103,3 +120,8 @@ pub async fn within_a_minute(case: impl Future<Output = ()>) {
 fn endpoint(handler: impl agui_core::RunHandler) -> Endpoint {
     Endpoint::new(handler)
 }
+
+/// The project's front page, so that its programs compile: this crate alone sees every adapter.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,5 +1,6 @@
 //! What is answered instead of a stream, and that reading the body is the binding's as it should be.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use agui_core::{Run, RunEnd, RunHandler};
@@ -11,9 +12,11 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::client::{Answer, Client, PATH, input, post, start_run};
+use crate::streams::in_two_parts;
 use crate::{Server, Start, endpoint};
 
 async fn nothing(_run: Run) -> Result<RunEnd, agui_core::RunError> {
@@ -228,6 +231,49 @@ pub async fn a_sender_that_vanishes_in_its_body_starts_nothing(start: Start) {
     assert_eq!(runs.recv().await.as_deref(), Some("later"));
 }
 
+/// A client that waits to be asked for its body is asked, or refused without it.
+pub async fn a_sender_that_asks_first_gets_its_answer(start: Start) {
+    let server = start(named().with_max_body_bytes(1000)).await;
+    let body = input().to_string();
+    let mut raw = Raw::connect(&server).await;
+    raw.head(&format!("expect: 100-continue\r\n{CONTENT_LENGTH}: {}\r\n", body.len())).await;
+    assert_eq!(raw.status().await, 100);
+    raw.skip("\r\n\r\n").await;
+    raw.write(body.as_bytes()).await;
+    assert_eq!(raw.status().await, 200);
+
+    let mut raw = Raw::connect(&server).await;
+    raw.head(&format!("expect: 100-continue\r\n{CONTENT_LENGTH}: {}\r\n", 2_000_000)).await;
+    let mut status = raw.status().await;
+    if status == 100 {
+        // Whoever asks for the body before it knows has to take it.
+        raw.skip("\r\n\r\n").await;
+        for _ in 0..200 {
+            raw.write(&[b' '; 10_000]).await;
+        }
+        status = raw.status().await;
+    }
+    assert_eq!(status, 413);
+}
+
+/// Runs are counted, and an ended one is counted no longer once its ending can be seen.
+pub async fn a_run_too_many_is_refused_until_another_has_ended(start: Start) {
+    let go_on = Arc::new(Notify::new());
+    let server = start(endpoint(in_two_parts(Arc::clone(&go_on))).with_max_runs(1)).await;
+    let (_client, mut first) = start_run(&server).await;
+    first.until("\"a\"}\n\n").await;
+    let mut client = Client::connect(&server).await;
+    let refused = client.run().await;
+    assert!(!refused.header("retry-after").is_empty());
+    expect(refused, 503, "unavailable").await;
+    go_on.notify_one();
+    first.events().await;
+    let (_client, mut second) = start_run(&server).await;
+    second.until("\"a\"}\n\n").await;
+    go_on.notify_one();
+    second.events().await;
+}
+
 /// A refused request is not the end of its connection.
 pub async fn a_refusal_leaves_the_connection_usable(start: Start) {
     let server = start(named()).await;
@@ -258,6 +304,14 @@ impl Raw {
 
     async fn write(&mut self, bytes: &[u8]) {
         self.0.write_all(bytes).await.unwrap();
+    }
+
+    /// Reads up to and with this.
+    async fn skip(&mut self, end: &str) {
+        let mut read = Vec::new();
+        while !read.ends_with(end.as_bytes()) {
+            read.push(self.0.read_u8().await.unwrap());
+        }
     }
 
     async fn send_chunked(&mut self, body: &[u8]) {

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use crate::client::{Client, input, post, start_run, types, whole_run};
 use crate::{Start, endpoint};
 
-async fn hello(run: Run) -> Result<RunEnd, RunError> {
+pub(crate) async fn hello(run: Run) -> Result<RunEnd, RunError> {
     let mut answer = run.message().with_id("m");
     answer.delta("Hel").await?;
     answer.delta("lo").await?;
@@ -22,7 +22,7 @@ async fn hello(run: Run) -> Result<RunEnd, RunError> {
 }
 
 /// A handler that says `a`, waits until it is told to go on, and says `b`.
-fn in_two_parts(go_on: Arc<Notify>) -> impl agui_core::RunHandler {
+pub(crate) fn in_two_parts(go_on: Arc<Notify>) -> impl agui_core::RunHandler {
     move |run: Run| {
         let go_on = Arc::clone(&go_on);
         async move {
@@ -82,7 +82,7 @@ pub async fn an_event_is_not_held_back(start: Start) {
 }
 
 /// Reads the run of a handler in two parts, and lets it go on only when the first part has arrived.
-pub async fn reads_in_two_parts(
+pub(crate) async fn reads_in_two_parts(
     server: &crate::Server,
     go_on: &Notify,
     request: http::Request<Full<bytes::Bytes>>,
@@ -97,15 +97,7 @@ pub async fn reads_in_two_parts(
     assert_eq!(types(&answer.events().await), ["TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "RUN_FINISHED"]);
 }
 
-/// The handler and the request of [`reads_in_two_parts`], for a server with a compression layer: the request accepts
-/// gzip, and the stream arrives event by event and unchanged all the same.
-pub async fn a_compression_layer_that_exempts_streams_does_not_hold_events_back(start: Start) {
-    let go_on = Arc::new(Notify::new());
-    let server = start(endpoint(in_two_parts(Arc::clone(&go_on)))).await;
-    reads_in_two_parts(&server, &go_on, run_request_with("accept-encoding", "gzip")).await;
-}
-
-fn run_request_with(name: &str, value: &str) -> http::Request<Full<bytes::Bytes>> {
+pub(crate) fn run_request_with(name: &str, value: &str) -> http::Request<Full<bytes::Bytes>> {
     post().header(name, value).body(Full::from(input().to_string())).unwrap()
 }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
-use super::super::size::held;
+use super::super::size::held_bytes;
 use super::super::{Compaction, EventBatch};
 
 /// What a run takes beside its events: its log, its ids, its place in the thread.
@@ -69,7 +69,7 @@ impl RunLog {
 impl LogState {
     /// What a batch would add.
     pub(super) fn size_of(events: &EventBatch) -> usize {
-        BATCH_BYTES + events.iter().map(held).sum::<usize>()
+        BATCH_BYTES + events.iter().map(held_bytes).sum::<usize>()
     }
 
     /// The grant it takes to add so many bytes and still have room for an ending.

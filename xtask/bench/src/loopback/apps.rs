@@ -4,6 +4,8 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::sync::Arc;
 
+use actix_web::HttpResponse;
+use actix_web::web::ServiceConfig;
 use agui_axum::Endpoint;
 use agui_core::producer::{Launched, RunLimits, RunSetup, launch};
 use agui_core::{Run, RunAgentInput, RunEnd, RunError};
@@ -15,6 +17,8 @@ use axum::routing::post;
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
 use futures_util::stream::{self, Stream, StreamExt};
+
+use warp::{Filter, Reply};
 
 use crate::cases::chat_agent;
 use crate::workloads::Random;
@@ -39,7 +43,7 @@ impl Pace {
 }
 
 /// The chat as the SDK sends it, event by event.
-fn frames() -> Arc<[Bytes]> {
+pub(crate) fn frames() -> Arc<[Bytes]> {
     let input: RunAgentInput = serde_json::from_str(INPUT).expect("an input");
     // Room for all of it, so that there is nothing to wait for.
     let setup = RunSetup::new(input).with_limits(RunLimits::default().with_max_queued_events(usize::MAX));
@@ -110,4 +114,35 @@ pub(crate) fn axum() -> Router {
         app.route(&format!("/raw/{name}"), post(raw))
             .route(&format!("/sdk/{name}"), agui_axum::endpoint(endpoint(pace)))
     })
+}
+
+/// All handlers under actix-web.
+pub(crate) fn actix(config: &mut ServiceConfig, frames: &Arc<[Bytes]>) {
+    for (name, pace) in Pace::ALL {
+        let frames = Arc::clone(frames);
+        let raw = move || {
+            let body = raw_body(Arc::clone(&frames), pace);
+            std::future::ready(HttpResponse::Ok().content_type("text/event-stream").streaming(body))
+        };
+        config
+            .route(&format!("/raw/{name}"), actix_web::web::post().to(raw))
+            .route(&format!("/sdk/{name}"), agui_actix::endpoint(endpoint(pace)));
+    }
+}
+
+/// All handlers under warp.
+pub(crate) fn warp()
+-> impl Filter<Extract = (impl Reply,), Error = warp::Rejection> + Clone + Send + Sync + 'static {
+    let frames = frames();
+    let both = |(name, pace): (&'static str, Pace)| {
+        let frames = Arc::clone(&frames);
+        let raw = warp::path!("raw" / ..).and(warp::path(name)).and(warp::post()).map(move || {
+            let body = warp::reply::stream(raw_body(Arc::clone(&frames), pace));
+            warp::reply::with_header(body, "content-type", "text/event-stream").into_response()
+        });
+        let sdk = warp::path!("sdk" / ..).and(warp::path(name)).and(agui_warp::endpoint(endpoint(pace)));
+        raw.or(sdk).unify().boxed()
+    };
+    let [ready, yielding, idle] = Pace::ALL.map(both);
+    ready.or(yielding).unify().or(idle).unify()
 }

@@ -6,6 +6,7 @@ mod client;
 mod server;
 
 use anyhow::Context;
+use clap::ValueEnum;
 use tokio::runtime::{Builder, Runtime};
 
 pub(crate) use server::Framework;
@@ -32,6 +33,11 @@ pub(crate) struct Extent {
 impl Extent {
     pub(crate) const FULL: Self = Self { rounds: 7, max_clients: 1_000, max_streams: 5_000 };
     pub(crate) const QUICK: Self = Self { rounds: 5, max_clients: 256, max_streams: 1_000 };
+}
+
+/// Whether a name is a framework's.
+pub(crate) fn is_framework(name: &str) -> bool {
+    Framework::value_variants().iter().any(|framework| framework.name() == name)
 }
 
 /// Every measure of one framework.

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use anyhow::Context;
 use axum::serve::ListenerExt;
 use clap::ValueEnum;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 use super::apps;
 
@@ -18,12 +18,16 @@ use super::apps;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Framework {
     Axum,
+    Actix,
+    Warp,
 }
 
 impl Framework {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Axum => "axum",
+            Self::Actix => "actix",
+            Self::Warp => "warp",
         }
     }
 
@@ -35,18 +39,37 @@ impl Framework {
             std::process::exit(0);
         });
         match self {
-            Self::Axum => {
-                let runtime =
-                    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-                runtime.block_on(async {
-                    let listener = TcpListener::bind("127.0.0.1:0").await?;
-                    println!("listening on {}", listener.local_addr()?);
-                    let listener = listener.tap_io(|socket| drop(socket.set_nodelay(true)));
-                    Ok(tokio::spawn(async { axum::serve(listener, apps::axum()).await }).await??)
+            Self::Axum => runtime()?.block_on(async {
+                let listener = TcpListener::bind("127.0.0.1:0").await?;
+                println!("listening on {}", listener.local_addr()?);
+                let listener = listener.tap_io(|socket| drop(socket.set_nodelay(true)));
+                Ok(tokio::spawn(async { axum::serve(listener, apps::axum()).await }).await??)
+            }),
+            Self::Actix => {
+                let frames = apps::frames();
+                let app = move || actix_web::App::new().configure(|config| apps::actix(config, &frames));
+                actix_web::rt::System::new().block_on(async {
+                    let server = actix_web::HttpServer::new(app).workers(1).tcp_nodelay(true).backlog(8192);
+                    let server = server.bind("127.0.0.1:0")?;
+                    println!("listening on {}", server.addrs()[0]);
+                    Ok(server.run().await?)
                 })
             }
+            Self::Warp => runtime()?.block_on(async {
+                let socket = TcpSocket::new_v4()?;
+                socket.set_nodelay(true)?;
+                socket.bind("127.0.0.1:0".parse()?)?;
+                let listener = socket.listen(1024)?;
+                println!("listening on {}", listener.local_addr()?);
+                tokio::spawn(warp::serve(apps::warp()).incoming(listener).run()).await?;
+                Ok(())
+            }),
         }
     }
+}
+
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()
 }
 
 /// A server that runs. It ends when this is dropped.
