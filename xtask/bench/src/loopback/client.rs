@@ -8,7 +8,7 @@ use anyhow::{Context, ensure};
 use memchr::memmem;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::Notify;
+use tokio::sync::Barrier;
 use tokio::task::LocalSet;
 
 use super::apps::INPUT;
@@ -24,29 +24,35 @@ pub(crate) struct Seen {
 /// Has so many clients, connected already, ask at once, and reads every answer to its end.
 pub(crate) async fn ask(address: SocketAddr, path: &str, clients: usize) -> anyhow::Result<Seen> {
     let local = LocalSet::new();
-    let (request, go) = (Rc::<str>::from(request(path)), Rc::new(Notify::new()));
+    let (request, ready) = (Rc::<str>::from(request(path)), Rc::new(Barrier::new(clients)));
     let mut asked = Vec::new();
     for _ in 0..clients {
         let socket = TcpStream::connect(address).await?;
-        let (request, go) = (Rc::clone(&request), Rc::clone(&go));
+        let (request, ready) = (Rc::clone(&request), Rc::clone(&ready));
         asked.push(local.spawn_local(async move {
-            go.notified().await;
+            ready.wait().await;
             read_to_end(socket, &request).await
         }));
     }
-    local
-        .run_until(async move {
-            // Every client waits before the first one is told.
-            tokio::task::yield_now().await;
-            let start = Instant::now();
-            go.notify_waiters();
-            let mut first = Vec::new();
-            for client in asked {
-                first.push(client.await??.duration_since(start));
-            }
-            Ok(Seen { whole: start.elapsed(), first })
-        })
-        .await
+    let answered = async move {
+        let mut answers = Vec::new();
+        for client in asked {
+            answers.push(client.await??);
+        }
+        anyhow::Ok(answers)
+    };
+    let answers = local.run_until(answered).await?;
+    let start = answers.iter().map(|answer| answer.asked).min().context("nobody asked")?;
+    let end = answers.iter().map(|answer| answer.end).max().context("nobody asked")?;
+    let first = answers.iter().map(|answer| answer.first - answer.asked).collect();
+    Ok(Seen { whole: end - start, first })
+}
+
+/// When what happened to one client.
+struct Answer {
+    asked: Instant,
+    first: Instant,
+    end: Instant,
 }
 
 /// Opens a stream and reads its first event.
@@ -62,9 +68,10 @@ pub(crate) async fn open(address: SocketAddr, path: &str) -> anyhow::Result<TcpS
     Ok(socket)
 }
 
-async fn read_to_end(mut socket: TcpStream, request: &str) -> anyhow::Result<Instant> {
+async fn read_to_end(mut socket: TcpStream, request: &str) -> anyhow::Result<Answer> {
     let mut buffer = vec![0; 64 * 1024];
     let (mut first, mut tail, mut sum) = (None, Vec::new(), 0);
+    let asked = Instant::now();
     socket.write_all(request.as_bytes()).await?;
     loop {
         let read = socket.read(&mut buffer).await?;
@@ -77,7 +84,7 @@ async fn read_to_end(mut socket: TcpStream, request: &str) -> anyhow::Result<Ins
         tail.drain(..tail.len().saturating_sub(256));
     }
     ensure!(memmem::find(&tail, b"RUN_FINISHED").is_some(), "an answer of {sum} bytes has no end");
-    first.context("an answer without an event")
+    Ok(Answer { asked, first: first.context("an answer without an event")?, end: Instant::now() })
 }
 
 fn request(path: &str) -> String {
