@@ -74,9 +74,9 @@ struct Subject {
 impl Subject {
     fn new(name: &'static str, events: Vec<Event>, count: usize) -> Self {
         let (mut expanded, mut plain, mut frames) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut expander, mut ndjson) = (ChunkExpander::new(), Vec::new());
+        let (mut chunks, mut ndjson) = (ChunkExpander::new(), Vec::new());
         for event in &events {
-            expander.expand(event.clone(), |event| expanded.push(event)).expect("workloads are valid");
+            chunks.expand(event.clone(), |event| expanded.push(event)).expect("workloads are valid");
             let text = serde_json::to_vec(event).expect("events are JSON");
             let typed = Plain::read(&text);
             agree(&text, &typed);

@@ -25,7 +25,7 @@ macro_rules! plain_events {
 
         /// Any event.
         #[derive(Debug)]
-        pub(crate) enum Plain { $( #[doc = $wire] $Name($Name), )+ }
+        pub(crate) enum Plain { $( #[doc = concat!("`", $wire, "`")] $Name($Name), )+ }
 
         impl Plain {
             /// Reads an event from its JSON text, whose first member is the tag.

@@ -4,7 +4,7 @@
 
 use agui_core::consumer::Pipeline;
 use agui_core::patch::{JsonPatchOperation, JsonPointer};
-#[expect(clippy::wildcard_imports, reason = "the stream has every type of the protocol")]
+#[cfg_attr(not(test), expect(clippy::wildcard_imports, reason = "the stream has every type"))]
 use agui_core::*;
 use serde_json::{Value, json};
 
