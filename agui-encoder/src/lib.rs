@@ -11,6 +11,7 @@ pub mod decode;
 mod downgrade;
 mod encode;
 pub mod http;
+mod json;
 mod ndjson;
 mod negotiate;
 #[cfg(feature = "protobuf")]

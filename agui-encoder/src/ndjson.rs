@@ -7,8 +7,7 @@
 use agui_core::Event;
 use bytes::BytesMut;
 
-use crate::EncodeError;
-use crate::encode::Append;
+use crate::{EncodeError, json};
 
 /// Writes newline-delimited JSON.
 ///
@@ -42,9 +41,9 @@ impl NdjsonEncoder {
     /// The event has no JSON; the buffer is as it was.
     pub fn encode(&self, event: &Event, buffer: &mut BytesMut) -> Result<(), EncodeError> {
         let start = buffer.len();
-        if let Err(error) = serde_json::to_writer(Append(buffer), event) {
+        if let Err(error) = json::write(event, buffer) {
             buffer.truncate(start);
-            return Err(EncodeError::json(event.event_type(), error));
+            return Err(error);
         }
         buffer.extend_from_slice(b"\n");
         Ok(())

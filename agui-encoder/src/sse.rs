@@ -8,8 +8,7 @@
 use agui_core::Event;
 use bytes::BytesMut;
 
-use crate::EncodeError;
-use crate::encode::Append;
+use crate::{EncodeError, json};
 
 /// Writes server-sent events.
 ///
@@ -44,9 +43,9 @@ impl SseEncoder {
     pub fn encode(&self, event: &Event, buffer: &mut BytesMut) -> Result<(), EncodeError> {
         let start = buffer.len();
         buffer.extend_from_slice(b"data: ");
-        if let Err(error) = serde_json::to_writer(Append(buffer), event) {
+        if let Err(error) = json::write(event, buffer) {
             buffer.truncate(start);
-            return Err(EncodeError::json(event.event_type(), error));
+            return Err(error);
         }
         buffer.extend_from_slice(b"\n\n");
         Ok(())

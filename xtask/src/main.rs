@@ -5,6 +5,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints")]
 
+mod bench;
 mod carried;
 mod ci;
 mod conformance;
@@ -50,6 +51,8 @@ enum Command {
     Conformance(conformance::Args),
     /// Run published clients against the demo server.
     Interop(interop::Args),
+    /// Measure what everything costs beside the least that could do the same work.
+    Bench(bench::Args),
     /// Print which tests cite which rule of the protocol; complain about a consumer's rule that none does.
     Rules,
     /// Check the rules of the repository that no compiler checks.
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Command::Convert(args) => convert::run(&args),
         Command::Conformance(args) => conformance::run(&args),
         Command::Interop(args) => interop::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Rules => rules::run(),
         Command::Tidy => tidy::run(),
         Command::Ci(args) => ci::run(&args),

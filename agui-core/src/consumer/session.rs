@@ -235,14 +235,38 @@ impl<C: BorrowMut<Conversation>> Exchange<C> {
         frame: impl Into<Frame<'a>>,
         observe: &mut impl FnMut(Event, Change),
     ) -> Result<(), StreamError> {
+        self.fold(frame.into(), |conversation, event, warnings| {
+            let change = conversation.apply(&event, warnings);
+            observe(event, change);
+        })
+    }
+
+    /// [`feed`](Self::feed) for whoever looks at the conversation and not at the events: snapshots and results are moved
+    /// into it, not copied.
+    ///
+    /// # Errors
+    /// As [`feed`](Self::feed).
+    pub fn absorb<'a>(
+        &mut self,
+        frame: impl Into<Frame<'a>>,
+        observe: &mut impl FnMut(Change),
+    ) -> Result<(), StreamError> {
+        self.fold(frame.into(), |conversation, event, warnings| {
+            observe(conversation.apply_owned(event, warnings));
+        })
+    }
+
+    #[inline]
+    fn fold(
+        &mut self,
+        frame: Frame<'_>,
+        mut apply: impl FnMut(&mut Conversation, Event, &mut Vec<Warning>),
+    ) -> Result<(), StreamError> {
         let index = self.pipeline.frames();
         let Self { conversation, pipeline, warnings, .. } = self;
         let conversation = conversation.borrow_mut();
         let known = warnings.len();
-        let result = pipeline.feed(frame, &mut |event| {
-            let change = conversation.apply(&event, warnings);
-            observe(event, change);
-        });
+        let result = pipeline.feed(frame, &mut |event| apply(conversation, event, warnings));
         if self.warnings.len() > known {
             let folded: Vec<_> = self.warnings.drain(known..).collect();
             for warning in folded {

@@ -4,12 +4,13 @@
 //! await. Dropping a handle does not take it. A writer that meets a full queue waits for room without holding anything.
 
 use std::mem;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 use tokio_util::sync::CancellationToken;
 
 use crate::sequence::OpenItem;
@@ -171,7 +172,8 @@ impl Shared {
     /// The lock, with the writer told of the items let go of.
     fn lock_to_write(&self) -> MutexGuard<'_, Inner> {
         let mut inner = self.lock();
-        if self.has_released.swap(false, Ordering::Acquire) {
+        // Looked at first, because a write to what every clone shares costs more than all that is around it.
+        if self.has_released.load(Ordering::Relaxed) && self.has_released.swap(false, Ordering::Acquire) {
             let released = mem::take(&mut *self.released.lock().unwrap_or_else(PoisonError::into_inner));
             for item in released {
                 inner.writer.release(item);
@@ -181,39 +183,68 @@ impl Shared {
     }
 
     /// Runs `write` as soon as the queue has room.
-    pub(super) async fn write<T>(
-        &self,
-        write: impl FnOnce(&mut RunWriter<RunQueue>) -> Result<T, WriteError>,
-    ) -> Result<T, WriteError> {
-        let mut write = Some(write);
+    #[inline]
+    pub(super) async fn write<T, W>(&self, write: W) -> Result<T, WriteError>
+    where
+        W: FnOnce(&mut RunWriter<RunQueue>) -> Result<T, WriteError>,
+    {
+        // Nearly always there is room, and nothing to get ready for waiting.
+        match self.try_write(write, None) {
+            Tried::Written(result) => result,
+            Tried::Full(write) => self.write_with_room(write).await,
+            Tried::NotNow(write) => {
+                give_way().await;
+                self.write_with_room(write).await
+            }
+        }
+    }
+
+    async fn write_with_room<T, W>(&self, mut write: W) -> Result<T, WriteError>
+    where
+        W: FnOnce(&mut RunWriter<RunQueue>) -> Result<T, WriteError>,
+    {
         loop {
             let mut room = pin!(self.space.notified());
-            let gives_way = {
-                let _woken = WakeOnUnwind(self);
-                let mut inner = self.lock_to_write();
-                if inner.writer.is_over() {
-                    return Err(WriteError::Closed);
+            match self.try_write(write, Some(room.as_mut())) {
+                Tried::Written(result) => return result,
+                Tried::Full(refused) => {
+                    write = refused;
+                    room.await;
                 }
-                let gives_way = inner.writer.sink_mut().takes_turn();
-                if !gives_way && !inner.writer.sink().is_full() {
-                    let Some(write) = write.take() else { return Err(WriteError::Closed) };
-                    let result = write(&mut inner.writer);
-                    self.written(inner);
-                    return result;
+                Tried::NotNow(refused) => {
+                    write = refused;
+                    give_way().await;
                 }
-                if !gives_way {
-                    // Registered under the lock, so that room made from here on is not missed.
-                    room.as_mut().enable();
-                    inner.writer.sink_mut().contended = true;
-                }
-                gives_way
-            };
-            if gives_way {
-                give_way().await;
-                continue;
             }
-            room.await;
         }
+    }
+
+    /// Runs `write` if the queue has room. Otherwise `room`, if there is one, is told when it has.
+    #[inline]
+    fn try_write<T, W>(&self, write: W, room: Option<Pin<&mut Notified<'_>>>) -> Tried<T, W>
+    where
+        W: FnOnce(&mut RunWriter<RunQueue>) -> Result<T, WriteError>,
+    {
+        let _woken = WakeOnUnwind(self);
+        let mut inner = self.lock_to_write();
+        if inner.writer.is_over() {
+            return Tried::Written(Err(WriteError::Closed));
+        }
+        let queue = inner.writer.sink_mut();
+        if queue.takes_turn() {
+            return Tried::NotNow(write);
+        }
+        if queue.is_full() {
+            if let Some(room) = room {
+                // Registered under the lock, so that room made from here on is not missed.
+                room.enable();
+                queue.contended = true;
+            }
+            return Tried::Full(write);
+        }
+        let result = write(&mut inner.writer);
+        self.written(inner);
+        Tried::Written(result)
     }
 
     /// Runs `write` at once, whatever waits: for endings and for what costs no room.
@@ -310,6 +341,16 @@ impl Shared {
     pub(super) fn cancel_reason(&self) -> Option<CancelReason> {
         self.lock().cancel_reason
     }
+}
+
+/// What came of an attempt to write.
+enum Tried<T, W> {
+    /// It was made, or the run is over.
+    Written(Result<T, WriteError>),
+    /// There is no room.
+    Full(W),
+    /// Others have not had a turn for long.
+    NotNow(W),
 }
 
 /// Tells of what a closure had written before it panicked: otherwise that would wait for the next write. It is made

@@ -174,6 +174,15 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
         self.writer.emit(event)
     }
 
+    #[inline]
+    fn emit_delta(&mut self, mut event: Event, mut text_bytes: usize) -> Result<(), WriteError> {
+        if let Some(owner) = &self.owner {
+            text_bytes += owner.as_str().len();
+            event.set_subagent_run_id(Some(owner.clone()));
+        }
+        self.writer.emit_delta(event, text_bytes)
+    }
+
     /// Opens a text message and returns its id (`STREAM-1`).
     ///
     /// # Errors
@@ -193,7 +202,8 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
         if delta.is_empty() {
             return Ok(());
         }
-        self.emit(TextMessageContentEvent::new(id, delta))
+        let text_bytes = delta.len() + id.as_str().len();
+        self.emit_delta(TextMessageContentEvent::new(id, delta).into(), text_bytes)
     }
 
     /// Closes an open message.
@@ -235,7 +245,8 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
         if delta.is_empty() {
             return Ok(());
         }
-        self.emit(ToolCallArgsEvent::new(id, delta))
+        let text_bytes = delta.len() + id.as_str().len();
+        self.emit_delta(ToolCallArgsEvent::new(id, delta).into(), text_bytes)
     }
 
     /// Closes an open call: its arguments are complete.
@@ -305,7 +316,8 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
         if delta.is_empty() {
             return Ok(());
         }
-        self.emit(ReasoningMessageContentEvent::new(id, delta))
+        let text_bytes = delta.len() + id.as_str().len();
+        self.emit_delta(ReasoningMessageContentEvent::new(id, delta).into(), text_bytes)
     }
 
     /// Closes an open reasoning message.

@@ -9,7 +9,10 @@ use crate::shape::MAX_SAFE_INTEGER;
 use crate::{Event, JsonObject, TokenUsage};
 
 /// What an event takes beside its texts: names of members, punctuation, ids of usual length.
-const FRAME: usize = 160;
+pub(super) const FRAME: usize = 160;
+
+/// How many bytes a byte of text becomes at the most (`\u0000`): most events are known to fit without a count.
+pub(super) const ESCAPED: usize = 6;
 
 /// About how many bytes an event takes before escaping. Never less than its texts; cheap for the events that come by
 /// the thousand, and one walk over the values of a snapshot.

@@ -74,6 +74,10 @@ impl TextHandle {
         if delta.is_empty() {
             return Ok(());
         }
+        if self.start.is_none() {
+            let Self { run, id, .. } = self;
+            return run.with(|scope| scope.text_delta(id, delta)).await;
+        }
         self.write(Some(delta), false).await
     }
 

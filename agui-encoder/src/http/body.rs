@@ -146,6 +146,8 @@ pub(crate) struct EventBody {
     /// What has been taken from the source, and how much of it is encoded.
     batch: Batch,
     encoded: usize,
+    /// Where the next chunk goes: behind the last one, or in its place if it has gone out. Empty while the body waits.
+    spare: BytesMut,
     /// Bytes given since the body last had to wait.
     burst: usize,
     done: bool,
@@ -175,13 +177,14 @@ impl EventBody {
             span,
             batch: Batch::default(),
             encoded: 0,
+            spare: BytesMut::new(),
             burst: 0,
             done: false,
         }
     }
 
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let mut chunk = BytesMut::new();
+        let mut chunk = std::mem::take(&mut self.spare);
         while !self.done && chunk.len() < CHUNK_BYTES {
             if self.encoded == self.batch.events().len() && !self.refill(cx) {
                 break;
@@ -190,6 +193,7 @@ impl EventBody {
                 if self.burst >= CHUNK_BYTES {
                     // More is ready, and others want to run as well.
                     self.burst = 0;
+                    self.spare = chunk;
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
@@ -203,7 +207,11 @@ impl EventBody {
             if let Some(keep_alive) = &mut self.keep_alive {
                 keep_alive.touch();
             }
-            return Poll::Ready(Some(chunk.freeze()));
+            let bytes = chunk.split().freeze();
+            if !self.done {
+                self.spare = chunk;
+            }
+            return Poll::Ready(Some(bytes));
         }
         if self.done {
             return Poll::Ready(None);

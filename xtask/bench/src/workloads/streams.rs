@@ -1,27 +1,25 @@
-//! Streams and large events from fixed seeds.
+//! Streams of every kind of event, and large events.
 //!
 //! Every stream is one that a consumer accepts; [`Workload::new`] holds it to that.
 
-#![allow(dead_code, unreachable_pub, reason = "each benchmark uses another part of this module")]
-
 use agui_core::consumer::Pipeline;
 use agui_core::patch::{JsonPatchOperation, JsonPointer};
-#[expect(clippy::wildcard_imports, reason = "the stream has every type of the protocol")]
+#[cfg_attr(not(test), expect(clippy::wildcard_imports, reason = "the stream has every type"))]
 use agui_core::*;
 use serde_json::{Value, json};
 
-use crate::common::{Chat, Random};
+use super::{Chat, Random};
 
 /// Words and pieces of words that ASCII has no letters for, about as long as the others.
 const FOREIGN: [&str; 8] = [" naïve", " café", " größer", "日本", " 🦀", " über", "ção", " déjà"];
 
 /// A stream of events.
 #[derive(Debug)]
-pub struct Workload {
+pub(crate) struct Workload {
     /// What the targets call it.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Its events, in order.
-    pub events: Vec<Event>,
+    pub(crate) events: Vec<Event>,
 }
 
 impl Workload {
@@ -35,13 +33,20 @@ impl Workload {
         Self { name, events }
     }
 
+    /// A run of nothing but one large event.
+    pub(crate) fn around(name: &'static str, event: Event) -> Self {
+        let (started, ended) =
+            (RunStartedEvent::new("thread", "run"), RunFinishedEvent::new("thread", "run"));
+        Self::new(name, vec![started.into(), event, ended.into()])
+    }
+
     /// One message of 2,000 deltas.
-    pub fn chat() -> Self {
+    pub(crate) fn chat() -> Self {
         Self::new("chat", Chat::new(1, 2_000).events())
     }
 
     /// A tool call whose arguments are full of quotes, and a result of 100 KiB that escapes on every line.
-    pub fn tool() -> Self {
+    pub(crate) fn tool() -> Self {
         let mut random = Random::new(20_260_902);
         let (thread, run) = (random.id("thread_"), random.id("run_"));
         let (call, result) = (random.id("call_"), random.id("msg_"));
@@ -71,17 +76,23 @@ impl Workload {
     }
 
     /// 5,000 events of all 31 types: a long run that finishes and a short one that fails.
-    pub fn mixed() -> Self {
+    pub(crate) fn mixed() -> Self {
         Self::new("mixed", Mixed::new().events(5_000))
     }
 }
 
-/// A state of about 1 MiB: rows with ids, numbers, short texts, tags and three levels of nesting.
-pub fn big_state() -> Event {
+/// A state of about 1 MiB.
+pub(crate) fn big_state() -> Event {
+    StateSnapshotEvent::new(rows(1024 * 1024)).into()
+}
+
+/// A state of about so many bytes, and of two rows at least: rows with ids, numbers, short texts, tags and three levels
+/// of nesting.
+pub(crate) fn rows(bytes: usize) -> Value {
     let mut random = Random::new(20_260_903);
     let mut rows = Vec::new();
-    let mut bytes = 0;
-    while bytes < 1024 * 1024 {
+    let mut made = 0;
+    while made < bytes || rows.len() < 2 {
         let row = json!({
             "id": random.id("row_"),
             "count": random.below(100_000),
@@ -91,14 +102,14 @@ pub fn big_state() -> Event {
             "done": random.below(2) == 0,
             "owner": {"name": sentence(&mut random, 2), "at": {"row": random.below(500), "column": null}},
         });
-        bytes += row.to_string().len() + 1;
+        made += row.to_string().len() + 1;
         rows.push(row);
     }
-    StateSnapshotEvent::new(json!({"rows": rows})).into()
+    json!({"rows": rows})
 }
 
 /// A snapshot of 1,000 messages, about 400 KiB.
-pub fn big_messages() -> Event {
+pub(crate) fn big_messages() -> Event {
     let mut random = Random::new(20_260_904);
     let mut messages: Vec<Message> = Vec::new();
     for _ in 0..250 {
@@ -115,12 +126,12 @@ pub fn big_messages() -> Event {
 }
 
 /// A provider's own event, some 600 bytes of it.
-pub fn raw() -> Event {
+pub(crate) fn raw() -> Event {
     RawEvent::new(provider_event(&mut Random::new(20_260_905))).with_source("provider").into()
 }
 
 /// A delta with metadata.
-pub fn metadata() -> Event {
+pub(crate) fn metadata() -> Event {
     let mut random = Random::new(20_260_906);
     TextMessageContentEvent::new(random.id("msg_"), " token").with_metadata(annotation(&mut random)).into()
 }
