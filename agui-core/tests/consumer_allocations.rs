@@ -1,5 +1,7 @@
 //! What a consumer allocates for a delta: its two strings when it is read, next to nothing when it is folded.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests, outside of a test function")]
+
 use agui_core::consumer::{Conversation, Session};
 use agui_core::{
     Event, ReasoningMessageContentEvent, ReasoningMessageStartEvent, RunAgentInput, RunStartedEvent,

@@ -1,6 +1,10 @@
 //! What the wire costs in allocations.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests, outside of a test function")]
+
 mod support;
+
+use std::task::Poll;
 
 use agui_core::{
     CustomEvent, Event, MessagesSnapshotEvent, Run, RunEnd, RunFinishedEvent, StateSnapshotEvent,
@@ -147,4 +151,41 @@ fn a_stream_whose_events_are_ready_allocates_their_own_strings_and_little_else()
     // One for the text of each delta, which the handler only lends.
     let beside = used.count_total - DELTAS;
     assert!(beside < DELTAS / 10, "{beside} beside the texts of {DELTAS} events");
+}
+
+/// Bytes that a stream keeps which has sent so many deltas, all of them read, and waits.
+fn kept_by_an_idle_stream(deltas: usize) -> i64 {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let endpoint = Endpoint::new(move |run: Run| async move {
+        let mut message = run.message();
+        for _ in 0..deltas {
+            message.delta("token").await?;
+        }
+        run.cancelled().await;
+        Ok(RunEnd::success())
+    });
+    let mut held = Vec::with_capacity(1);
+    let used = allocation_counter::measure(|| {
+        runtime.block_on(async {
+            let mut body = run(&endpoint).await;
+            let mut idle = 0;
+            while idle < 3 {
+                match ready_chunk(&mut body) {
+                    Poll::Ready(_) => idle = 0,
+                    Poll::Pending => idle += 1,
+                }
+                settle().await;
+            }
+            held.push(body);
+        });
+    });
+    used.bytes_current
+}
+
+#[test]
+fn an_idle_stream_keeps_no_buffers_however_much_it_has_sent() {
+    kept_by_an_idle_stream(1);
+    let (short, long) = (kept_by_an_idle_stream(1), kept_by_an_idle_stream(10_000));
+    assert!(short < 8 * 1024, "{short} bytes");
+    assert!(long < short + 1024, "{short} bytes after one event, {long} after ten thousand");
 }

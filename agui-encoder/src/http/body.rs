@@ -1,7 +1,7 @@
 //! The body of a response: a few bytes of JSON, or the events of a run as they come.
 //!
 //! Events that are ready at the same moment share a chunk of up to 16 KiB; none is held back to wait for another. After
-//! that much without a pause the body gives way to the scheduler, so that one busy stream does not starve the others. A
+//! two of them without a pause the body gives way to the scheduler, so that one busy stream does not starve the others. A
 //! chunk is handed over whole and an idle body keeps no buffer. The body ends with the terminal event. Bytes are made
 //! only when they are asked for, so nothing queues up for a reader that does not read, keep-alive included.
 
@@ -26,6 +26,8 @@ use crate::{Downgrade, Encoder};
 
 /// How many bytes ready events are joined into.
 const CHUNK_BYTES: usize = 16 * 1024;
+/// How much a body gives before it gives way: what a full queue comes to, so that it goes out in one turn.
+const BURST_BYTES: usize = 2 * CHUNK_BYTES;
 /// What an event takes on the wire, for the first guess at a chunk's size.
 const USUAL_EVENT_BYTES: usize = 128;
 /// How many events an idle body keeps room for.
@@ -190,7 +192,7 @@ impl EventBody {
                 break;
             }
             if chunk.is_empty() {
-                if self.burst >= CHUNK_BYTES {
+                if self.burst >= BURST_BYTES {
                     // More is ready, and others want to run as well.
                     self.burst = 0;
                     self.spare = chunk;

@@ -152,7 +152,8 @@ impl Drive {
         // Declared after the slot, so that the run is over before it stops being tracked.
         let guard = Guard(&control);
         let mut work = Work(Some(task));
-        let deadline = settings.timeout.map(sleep);
+        // Timers that few runs have are behind pointers, here and below: an open stream keeps the room for all of this.
+        let deadline = settings.timeout.map(|timeout| Box::pin(sleep(timeout)));
         let first = if control.is_over() {
             // Its client is gone already, or the echoed input is over the limit on one event.
             work.discard();
@@ -170,10 +171,10 @@ impl Drive {
             {
                 slot.release();
                 control.close();
-                work.linger(settings.abandon_grace).await;
+                Box::pin(work.linger(settings.abandon_grace)).await;
             }
             First::Cancelled => {
-                let result = work.within(settings.stop_grace).await;
+                let result = Box::pin(work.within(settings.stop_grace)).await;
                 work.discard();
                 settle(&control, &mut slot, &reporter, result.unwrap_or_else(|| Ok(RunEnd::cancelled())));
             }
@@ -185,7 +186,7 @@ impl Drive {
                     reporter.report(&error);
                     control.settle_failed(&error);
                 }
-                work.linger(settings.stop_grace).await;
+                Box::pin(work.linger(settings.stop_grace)).await;
             }
         }
         drop(guard);
@@ -253,9 +254,8 @@ enum First {
 }
 
 /// Which comes first. The handler is asked before the signals: it gets to see its cancellation once.
-async fn first(work: &mut Work, control: &RunControl, deadline: Option<Sleep>) -> First {
+async fn first(work: &mut Work, control: &RunControl, mut deadline: Option<Pin<Box<Sleep>>>) -> First {
     let mut cancelled = pin!(control.cancelled());
-    let mut deadline = pin!(deadline);
     future::poll_fn(|cx| {
         if let Poll::Ready(result) = work.poll(cx) {
             return Poll::Ready(First::Done(result));
@@ -263,8 +263,8 @@ async fn first(work: &mut Work, control: &RunControl, deadline: Option<Sleep>) -
         if cancelled.as_mut().poll(cx).is_ready() {
             return Poll::Ready(First::Cancelled);
         }
-        match deadline.as_mut().as_pin_mut() {
-            Some(deadline) => deadline.poll(cx).map(|()| First::TimedOut),
+        match &mut deadline {
+            Some(deadline) => deadline.as_mut().poll(cx).map(|()| First::TimedOut),
             None => Poll::Pending,
         }
     })
