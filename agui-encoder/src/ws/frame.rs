@@ -172,9 +172,15 @@ mod tests {
     }
 
     #[test]
+    fn how_deep_an_input_is_its_reader_judges() {
+        let deep = |key: &str| format!("{{\"{key}\":{}{}}}", "[".repeat(200), "]".repeat(200));
+        assert_eq!(Frame::read(deep("a").as_bytes()), Frame::Input { agent: None });
+        assert_eq!(Frame::read(deep("type").as_bytes()), Frame::NotJson);
+    }
+
+    #[test]
     fn what_is_no_json_is_told_from_what_is_no_frame() {
-        let deep = ["{\"a\":", &"[".repeat(200), &"]".repeat(200), "}"].concat();
-        for text in ["", "{", "hi", "{} {}", "{\"threadId\":\"t\"", &deep] {
+        for text in ["", "{", "hi", "{} {}", "{\"threadId\":\"t\""] {
             assert_eq!(Frame::read(text.as_bytes()), Frame::NotJson, "{text}");
         }
         for text in [r#"{"type":"x"}"#, r#"{"type":1}"#, r#"{"type":"RUN_STARTED"}"#] {
