@@ -197,3 +197,76 @@ fn a_reader_of_a_run_in_progress_gets_what_is_open_and_goes_on_with_it() {
     attachment.live(event(json!({"type": "STEP_FINISHED", "stepName": "plan"})), &mut live);
     assert_eq!(types(&live), ["TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "STEP_FINISHED"]);
 }
+
+#[test]
+fn a_run_that_failed_before_it_began_does_not_end_the_replay_of_the_others() {
+    let error = event(json!({"type": "RUN_ERROR", "message": "no"}));
+    let one = run("r1", vec![question("q1")], "a1");
+    let two = run("r2", vec![question("q1"), answer("a1"), question("q2")], "a2");
+    let recorded = [one.clone(), vec![error.clone(), error.clone()], two.clone()].concat();
+    assert_eq!(replay(&recorded).0, replay(&[one, two].concat()).0);
+    // Where there is nothing else, the failure is what there is to say.
+    assert_eq!(types(&replay(&[error.clone(), error.clone()]).0), ["RUN_ERROR"]);
+
+    let mut attachment = Attachment::new();
+    for event in run("r1", vec![question("q1")], "a1") {
+        attachment.record(&event);
+    }
+    attachment.record(&error);
+    let sent = attachment.open();
+    assert_eq!(types(&sent), ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]);
+}
+
+#[test]
+fn an_open_item_that_a_snapshot_has_dropped_is_not_opened_again() {
+    let mut attachment = Attachment::new();
+    for event in [
+        started(RunAgentInput::new("t", "r", [question("q")])),
+        event(json!({"type": "TEXT_MESSAGE_START", "messageId": "m"})),
+        event(json!({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f"})),
+        event(json!({"type": "STEP_STARTED", "stepName": "plan"})),
+        event(json!({"type": "MESSAGES_SNAPSHOT", "messages": [json!(question("q"))]})),
+        event(json!({"type": "TEXT_MESSAGE_START", "messageId": "kept"})),
+    ] {
+        attachment.record(&event);
+    }
+    let sent = attachment.open();
+    let opened = ["RUN_STARTED", "MESSAGES_SNAPSHOT", "STATE_SNAPSHOT", "STEP_STARTED", "TEXT_MESSAGE_START"];
+    assert_eq!(types(&sent), opened);
+
+    let mut live = Vec::new();
+    for event in [
+        event(json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "!"})),
+        event(json!({"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "{}"})),
+        event(json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "kept", "delta": "!"})),
+        event(json!({"type": "TEXT_MESSAGE_END", "messageId": "m"})),
+        event(json!({"type": "TOOL_CALL_END", "toolCallId": "c"})),
+        event(json!({"type": "TEXT_MESSAGE_START", "messageId": "m"})),
+        event(json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "!"})),
+    ] {
+        attachment.live(event, &mut live);
+    }
+    assert_eq!(types(&live), ["TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT"]);
+    assert_eq!(json!(live[0])["messageId"], "kept");
+}
+
+#[test]
+fn an_open_item_that_another_snapshot_brings_back_is_opened_behind_it() {
+    let snapshot = |messages: &[Message]| event(json!({"type": "MESSAGES_SNAPSHOT", "messages": messages}));
+    let mut attachment = Attachment::new();
+    for event in [
+        started(RunAgentInput::new("t", "r", [])),
+        event(json!({"type": "TEXT_MESSAGE_START", "messageId": "m"})),
+        snapshot(&[]),
+    ] {
+        attachment.record(&event);
+    }
+    assert_eq!(types(&attachment.open()), ["RUN_STARTED", "MESSAGES_SNAPSHOT", "STATE_SNAPSHOT"]);
+    let mut live = Vec::new();
+    attachment.live(snapshot(&[answer("m")]), &mut live);
+    attachment
+        .live(event(json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "!"})), &mut live);
+    attachment.live(event(json!({"type": "TEXT_MESSAGE_END", "messageId": "m"})), &mut live);
+    let sent = ["MESSAGES_SNAPSHOT", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"];
+    assert_eq!(types(&live), sent);
+}

@@ -53,6 +53,8 @@ pub struct Replay {
     baseline: Option<Value>,
     /// Whether anything has ever been said about the state.
     has_state: bool,
+    /// Whether anything has been sent.
+    said: bool,
 }
 
 impl Replay {
@@ -69,6 +71,9 @@ impl Replay {
                 self.start(started, out);
                 return;
             }
+            // The record of a run that failed before it began. Behind another failure a reader that verifies would not
+            // go on (LIFE-7), and behind a run that finished it would say that that one failed.
+            Event::RunError(_) if !self.active && self.said => return,
             Event::RunFinished(_) | Event::RunError(_) => self.active = false,
             Event::StateSnapshot(_) => {
                 self.baseline = None;
@@ -140,6 +145,7 @@ impl Replay {
         let _ = self.expander.expand(event.clone(), |event| {
             conversation.apply_owned(event, &mut warnings);
         });
+        self.said = true;
         out.push(event);
     }
 }
@@ -233,6 +239,9 @@ pub struct Attachment {
     subagents: Vec<Event>,
     /// What this run has open, in the order opened, with the event that opened it.
     open: Vec<(Item, Event)>,
+    /// What was open and no longer held when the attachment was opened: a snapshot has dropped it since it began, and
+    /// what follows for it goes nowhere, unless another snapshot brings it back.
+    astray: Vec<(Item, Event)>,
     scratch: Vec<Event>,
 }
 
@@ -276,7 +285,7 @@ impl Attachment {
 
     /// What to send of the record: a run in progress as far as it is, or the last run with its ending. Nothing if no run
     /// is recorded.
-    pub fn open(&self) -> Vec<Event> {
+    pub fn open(&mut self) -> Vec<Event> {
         let Some(started) = &self.started else { return Vec::new() };
         // All messages are in the snapshot, in their order, which an echoed input could only disturb.
         let mut started = started.clone();
@@ -289,7 +298,10 @@ impl Attachment {
             let state = self.replay.baseline.as_ref().unwrap_or_else(|| conversation.state());
             out.push(StateSnapshotEvent::new(state.clone()).into());
             out.extend(self.subagents.iter().cloned());
-            out.extend(self.open.iter().map(|(_, opener)| bare(opener.clone())));
+            let (held, astray): (Vec<_>, _) =
+                self.open.iter().cloned().partition(|(item, _)| item.is_among(conversation.messages()));
+            out.extend(held.into_iter().map(|(_, opener)| bare(opener)));
+            self.astray = astray;
         } else {
             if self.replay.has_state {
                 out.push(StateSnapshotEvent::new(conversation.state().clone()).into());
@@ -302,7 +314,19 @@ impl Attachment {
     /// Takes an event that came after [`open`](Self::open), and adds what to send of it: chunks in the form that goes on
     /// from what was sent.
     pub fn live(&mut self, event: Event, out: &mut Vec<Event>) {
-        if self.expander.expand(event.clone(), |event| out.push(event)).is_err() {
+        let astray = &mut self.astray;
+        let expanded = self.expander.expand(event.clone(), |event| {
+            if is_astray(astray, &event) {
+                return;
+            }
+            let mut back = Vec::new();
+            if let Event::MessagesSnapshot(snapshot) = &event {
+                back.extend(astray.extract_if(.., |(item, _)| item.is_among(&snapshot.messages)));
+            }
+            out.push(event);
+            out.extend(back.into_iter().map(|(_, opener)| bare(opener)));
+        });
+        if expanded.is_err() {
             // Never judged; the reader is to see it as it is.
             out.push(event);
         }
@@ -316,7 +340,10 @@ impl Attachment {
                 self.subagents.clear();
                 self.open.clear();
             }
-            Event::RunFinished(_) | Event::RunError(_) => self.ended = Some(event.clone()),
+            // One of a run that failed before it began is not the ending of the run before it.
+            Event::RunFinished(_) | Event::RunError(_) if self.replay.is_active() => {
+                self.ended = Some(event.clone());
+            }
             Event::SubagentStarted(_) | Event::SubagentFinished(_) | Event::SubagentError(_) => {
                 self.subagents.push(event.clone());
             }
@@ -349,6 +376,39 @@ impl Attachment {
             self.open.remove(at);
         }
     }
+}
+
+impl Item {
+    /// Whether the messages have what the item adds to; a span and a step add to nothing.
+    fn is_among<'m>(&self, messages: impl IntoIterator<Item = &'m Message>) -> bool {
+        let mut messages = messages.into_iter();
+        match self {
+            Self::Text(id) | Self::Reasoning(id) => messages.any(|message| message.id() == id),
+            Self::Call(id) => messages.any(|message| message.tool_calls().iter().any(|call| call.id == *id)),
+            Self::Span(_) | Self::Step(..) => true,
+        }
+    }
+}
+
+/// Whether an event is for an item that its reader has never been told of. The end of the item is the last such event.
+fn is_astray(astray: &mut Vec<(Item, Event)>, event: &Event) -> bool {
+    if astray.is_empty() {
+        return false;
+    }
+    let (item, ends) = match event {
+        Event::TextMessageContent(content) => (Item::Text(content.message_id.clone()), false),
+        Event::TextMessageEnd(end) => (Item::Text(end.message_id.clone()), true),
+        Event::ToolCallArgs(args) => (Item::Call(args.tool_call_id.clone()), false),
+        Event::ToolCallEnd(end) => (Item::Call(end.tool_call_id.clone()), true),
+        Event::ReasoningMessageContent(content) => (Item::Reasoning(content.message_id.clone()), false),
+        Event::ReasoningMessageEnd(end) => (Item::Reasoning(end.message_id.clone()), true),
+        _ => return false,
+    };
+    let Some(at) = astray.iter().position(|(astray, _)| *astray == item) else { return false };
+    if ends {
+        astray.remove(at);
+    }
+    true
 }
 
 /// An opener without what the item in the snapshot has by now: merging its metadata again would bring old values back

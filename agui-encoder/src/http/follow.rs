@@ -30,6 +30,8 @@ pub(crate) enum View {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opened {
     No,
+    /// The record has been read, and nothing of the run in progress is in it yet.
+    Due,
     Yes,
 }
 
@@ -78,7 +80,7 @@ impl FollowReader {
             match self.follower.poll_followed(cx) {
                 Poll::Ready(Some(Ok(Followed::Page(page)))) => self.page = Some((page.events, 0)),
                 // Behind the record, live events follow.
-                Poll::Ready(Some(Ok(_))) => self.view.open(out),
+                Poll::Ready(Some(Ok(_))) => self.view.catch_up(out),
                 Poll::Ready(Some(Err(error))) => {
                     tracing::error!(%error, "the record of a thread cannot be read");
                     self.ended = true;
@@ -115,13 +117,27 @@ impl View {
         match self {
             Self::Replay(replay) => replay.feed(event, out),
             Self::Attachment(attachment, Opened::No) => attachment.record(event),
+            Self::Attachment(attachment, Opened::Due) => {
+                attachment.record(event);
+                self.catch_up(out);
+            }
             Self::Attachment(attachment, Opened::Yes) => attachment.live(without_private(event), out),
         }
     }
 
-    /// The record has been read as far as it goes.
+    /// The record has been read as far as it goes, and a run is in progress. One that has been admitted and not begun
+    /// is waited for: its beginning says what its messages and its state are.
+    fn catch_up(&mut self, out: &mut Vec<Event>) {
+        match self {
+            Self::Attachment(attachment, _) if attachment.is_active() => self.open(out),
+            Self::Attachment(_, opened @ Opened::No) => *opened = Opened::Due,
+            _ => {}
+        }
+    }
+
+    /// Sends what stands for the record, if that has not been done.
     fn open(&mut self, out: &mut Vec<Event>) {
-        if let Self::Attachment(attachment, opened @ Opened::No) = self {
+        if let Self::Attachment(attachment, opened @ (Opened::No | Opened::Due)) = self {
             *opened = Opened::Yes;
             out.append(&mut attachment.open());
         }

@@ -11,7 +11,7 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::support::{parse, text};
+use crate::support::{parse, ready_chunk, text, types};
 use crate::{connect, input, run};
 
 const CLIENTS: usize = 200;
@@ -192,4 +192,32 @@ async fn a_replay_that_begins_in_the_middle_of_a_run_has_every_event_once() {
         let replayed = replayed.unwrap();
         assert!(replayed == sent || parse(&replayed).len() < 100, "neither the run nor its compact form");
     }
+}
+
+#[tokio::test]
+async fn a_client_that_comes_before_anything_of_a_run_is_recorded_gets_that_run() {
+    let agent = |run: Run| async move {
+        run.state().set("/n", 8).await?;
+        run.text("Hello").await?;
+        Ok(RunEnd::success())
+    };
+    let server = AgentServer::new().with_agent("step", agent);
+    let mut earlier = input("t", "r0");
+    earlier["messages"] = json!([{ "id": "q", "role": "user", "content": "One" }]);
+    text(run(&server, "step", &earlier).await).await;
+    // The turn is edited, and so is the state.
+    let mut asked = input("t", "r");
+    asked["messages"] = json!([{ "id": "q", "role": "user", "content": "Two" }]);
+    asked["state"] = json!({ "n": 7, "own": true });
+    let mut again = input("t", "again");
+    again["messages"] = earlier["messages"].clone();
+
+    // The recorder of this runtime's one thread has had no turn yet.
+    let first = run(&server, "step", &asked).await;
+    let mut body = connect(&server, "step", &again).await;
+    assert!(ready_chunk(&mut body).is_pending());
+    let held = fold(&asked, &parse(&text(first).await));
+    let sent = parse(&text(body).await);
+    assert_eq!(types(&sent)[..3], ["RUN_STARTED", "MESSAGES_SNAPSHOT", "STATE_SNAPSHOT"]);
+    assert_eq!(fold(&again, &sent), held);
 }
