@@ -2,7 +2,8 @@
 //!
 //! A piece is read when it is asked for, and decoded batch by batch. A follower that is at the end of a run in progress
 //! waits for word from the [hub](crate::hub) or for the run's lease to be due, whichever is first; so a producer that died is
-//! noticed on time by whoever follows it. While Redis is away it tries again, for the time of a lease.
+//! noticed on time by whoever follows it. While Redis is away, or takes no ending for such a run, it tries again, for the time
+//! of a lease.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -69,6 +70,7 @@ pub(crate) async fn open(
         told: false,
         listening,
         well: Instant::now(),
+        unclosed: None,
         due: Duration::ZERO,
     };
     let pages = stream::unfold(reader, async |mut reader| {
@@ -119,6 +121,8 @@ struct Reader {
     listening: Option<Listening>,
     /// When Redis answered last.
     well: Instant,
+    /// Since when a run that is nobody's any more cannot be closed.
+    unclosed: Option<Instant>,
     /// When the lease of the run in progress is to be looked at, from then on.
     due: Duration,
 }
@@ -193,8 +197,17 @@ impl Reader {
         if lease_ms == 0 && self.unread.is_empty() {
             // Read again, whoever closed it.
             self.complete = false;
-            if let Err(error) = self.shared.close(&self.keys, &run.token, Noticed::Expired).await {
-                tracing::debug!(%error, "a run could not be closed");
+            match self.shared.close(&self.keys, &run.token, Noticed::Expired).await {
+                Ok(_) => self.unclosed = None,
+                Err(error) => {
+                    // It can be read, and takes no writes: its memory is full, say.
+                    let since = *self.unclosed.get_or_insert_with(Instant::now);
+                    if since.elapsed() > self.shared.settings.lease {
+                        return Err(error);
+                    }
+                    tracing::debug!(%error, "a run could not be closed");
+                    sleep(PAUSE).await;
+                }
             }
         }
         self.due = Duration::from_millis(lease_ms) + MARGIN;

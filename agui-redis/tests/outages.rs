@@ -171,6 +171,33 @@ async fn a_follower_gives_up_when_redis_stays_away_for_a_lease() {
 }
 
 #[tokio::test]
+async fn a_follower_of_a_lost_run_gives_up_when_redis_takes_no_writes_for_a_lease() {
+    let server = RedisServer::start();
+    let lease_time = Duration::from_millis(600);
+    let store = store(impatient(&server).with_lease(lease_time)).await;
+    let key = thread("t");
+    let lease = begin(&store, &key, "r").await;
+    append(&store, &lease, [started("r")]).await.unwrap();
+    let mut follower = follow(&store, &key).await;
+    assert_eq!(catch_up(&mut follower).await.len(), 1);
+    server.cli(&["config", "set", "maxmemory", "1"]);
+    // The driver's process is gone, without a word.
+    std::mem::forget(lease);
+    server.cli(&["config", "resetstat"]);
+    let since = Instant::now();
+    assert!(follower.next().await.is_err());
+    assert!(since.elapsed() < 2 * lease_time + TIMEOUT + SLACK, "{:?}", since.elapsed());
+    // It does not ask without a pause in between.
+    let stats = server.cli(&["info", "commandstats"]);
+    let asked = stats.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls=")?.split(',').next());
+    assert!(asked.unwrap().parse::<u32>().unwrap() < 50, "{stats}");
+    // With room again, whoever looks next closes the run.
+    server.cli(&["config", "set", "maxmemory", "0"]);
+    let events = replayed(&store, &key).await;
+    assert!(events.len() == 2 && is_lost(&events[1]), "{events:?}");
+}
+
+#[tokio::test]
 async fn a_server_that_cannot_be_reached_is_an_error_in_time() {
     let mut server = RedisServer::start();
     server.kill();
