@@ -11,8 +11,8 @@ use super::{Case, Subject, targets};
 use crate::floor::check::Checker;
 use crate::floor::fold::Folder;
 use crate::floor::seen::Seen;
-use crate::measure::{Meter, Side, whole};
-use crate::workloads::Chat;
+use crate::measure::{Side, whole};
+use crate::workloads::{Chat, Random};
 
 pub(super) fn add(subjects: &[Rc<Subject>], cases: &mut Vec<Case>) {
     let limits = targets([Some(2.0), Some(2.0), None, None, Some(2.0)]);
@@ -75,11 +75,17 @@ fn fold(subject: &Rc<Subject>) -> (Side, Side) {
 
 /// Both ways to fold a run of text, whose events are made as they are needed.
 pub(crate) fn fold_chat(chat: &Rc<Chat>) -> (Side, Side) {
-    let (floor, ours) = (Rc::clone(chat), Rc::clone(chat));
-    (
-        Box::new(move |meter: &mut Meter| floor.feed(meter, Folder::default, fold_plainly)),
-        Box::new(move |meter: &mut Meter| ours.feed(meter, Folded::default, Folded::apply)),
-    )
+    (feeding(chat, Folder::default, fold_plainly), feeding(chat, Folded::default, Folded::apply))
+}
+
+fn feeding<T>(
+    chat: &Rc<Chat>,
+    begin: impl Fn() -> T + 'static,
+    feed: impl Fn(&mut T, &Event) + 'static,
+) -> Side {
+    let chat = Rc::clone(chat);
+    let mut random = Random::new(1);
+    Box::new(move |meter| chat.feed(meter, &mut random, &begin, &feed))
 }
 
 #[derive(Default)]

@@ -49,9 +49,6 @@ impl Chat {
     }
 
     /// The event of a step, with strings of its own, as a reader makes it.
-    ///
-    /// A delta's text is drawn when it is made: a processor that sees a short run again and again learns how long its
-    /// texts are, and would flatter it beside a long one.
     fn event(&self, step: Step, random: &mut Random) -> Event {
         let id = |at: usize| self.ids[at].as_str();
         match step {
@@ -73,19 +70,22 @@ impl Chat {
     ///
     /// Events are made a batch before they are needed, outside of what is measured: they are then as fresh as those of
     /// a reader, and a long run is not measured by how fast a list of all its events comes out of memory.
+    ///
+    /// The texts are drawn from a source that goes on from one pass to the next. If every pass had the same ones, a
+    /// processor would learn a short run by heart, and a long one would look slow beside it.
     pub(crate) fn feed<T>(
         &self,
         meter: &mut Meter,
+        random: &mut Random,
         begin: impl Fn() -> T,
         mut feed: impl FnMut(&mut T, &Event),
     ) {
         const BATCH: usize = 256;
-        let mut random = Random::new(1);
         let mut state = begin();
         let mut events = Vec::with_capacity(BATCH);
         for steps in self.steps.chunks(BATCH) {
             events.clear();
-            events.extend(steps.iter().map(|step| self.event(*step, &mut random)));
+            events.extend(steps.iter().map(|step| self.event(*step, random)));
             meter.run(|| events.iter().for_each(|event| feed(&mut state, event)));
         }
         drop(black_box(state));
