@@ -295,19 +295,23 @@ fn what_a_delta_allocates_does_not_depend_on_how_many_messages_are_open() {
 fn deltas_of_many_calls_in_one_message_allocate_for_their_text_only() {
     let mut conversation = Conversation::new();
     let mut warnings = Vec::new();
-    let mut deltas: Vec<Event> = Vec::new();
-    for number in 0..1_000 {
-        let id = format!("call-{number}");
+    let ids: Vec<String> = (0..1_000).map(|number| format!("call-{number}")).collect();
+    for id in &ids {
         let start = ToolCallStartEvent::new(id.as_str(), "f").with_parent_message_id("m");
         conversation.apply(&start.into(), &mut warnings);
-        deltas.push(ToolCallArgsEvent::new(id, "12345678").into());
     }
-    let used = allocation_counter::measure(|| {
-        for event in &deltas {
-            conversation.apply(event, &mut warnings);
-        }
-    });
-    assert_eq!(used.count_total, 1_000);
+    // A start makes room for the first tokens; what does not fit in there grows the string once.
+    for (length, allocations) in [(8, 0), (200, 1_000)] {
+        let delta = "x".repeat(length);
+        let deltas: Vec<Event> =
+            ids.iter().map(|id| ToolCallArgsEvent::new(id.as_str(), delta.as_str()).into()).collect();
+        let used = allocation_counter::measure(|| {
+            for event in &deltas {
+                conversation.apply(event, &mut warnings);
+            }
+        });
+        assert_eq!(used.count_total, allocations);
+    }
     assert_eq!(conversation.message_count(), 1);
 }
 

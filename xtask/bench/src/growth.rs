@@ -4,14 +4,14 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 
-use crate::cases::{decoding, fold_chat, patching, pieces};
+use crate::cases::{check_chat, decoding, fold_chat, patching, pieces};
 use crate::measure::{Compared, Effort, Side, count};
 use crate::report::{Direction, Row};
-use crate::workloads::{Chat, Workload, big_state};
+use crate::workloads::{Chat, Of, Workload, big_state};
 
 /// One thing at several sizes. The ratio of each to the first is what counts.
 struct Growth {
-    operation: &'static str,
+    operation: String,
     /// The size, its cost, and by how much one pass is divided; with the most it may cost of what the first one does.
     sizes: Vec<(&'static str, Side, usize, Option<f64>)>,
 }
@@ -28,32 +28,50 @@ pub(crate) fn rows(effort: Effort, only: &str) -> Vec<Row> {
             let compared =
                 Compared::of(&rounds.iter().map(|round| (round[0], round[at])).collect::<Vec<_>>());
             let workload = format!("{size}, to {}", growth.sizes[0].0);
-            let row = Row::of(growth.operation, &workload, "ns", compared);
+            let row = Row::of(&growth.operation, &workload, "ns", compared);
             rows.push(row.with_target(Direction::AtMost, *limit));
         }
     }
     rows
 }
 
+/// How the library's way grows, and how the floor's does; the floor has no limit.
+fn beside(
+    name: &str,
+    chats: &[(&'static str, Rc<Chat>, Option<f64>)],
+    sides: fn(&Rc<Chat>) -> (Side, Side),
+) -> [Growth; 2] {
+    let (mut floors, mut ours) = (Vec::new(), Vec::new());
+    for (size, chat, limit) in chats {
+        let (floor, side) = sides(chat);
+        floors.push((*size, floor, chat.len(), None));
+        ours.push((*size, side, chat.len(), *limit));
+    }
+    [
+        Growth { operation: format!("growth of the floor's {name}"), sizes: floors },
+        Growth { operation: format!("growth of {name}"), sizes: ours },
+    ]
+}
+
 fn all() -> Vec<Growth> {
     let mut growths = Vec::new();
     let long =
         [("2,000 deltas", 2_000, None), ("20,000", 20_000, Some(1.15)), ("200,000", 200_000, Some(1.15))];
-    let wide = [("1 open message", 1, None), ("100", 100, Some(2.5)), ("1,000", 1_000, Some(2.5))];
-    let long = long.map(|(name, deltas, limit)| (name, Rc::new(Chat::new(1, deltas)), limit));
-    let wide = wide.map(|(name, messages, limit)| (name, Rc::new(Chat::new(messages, 20_000)), limit));
-    for (floor, ours, chats) in [
-        ("growth of the folding floor: a longer run", "growth of fold: a longer run", &long),
-        ("growth of the folding floor: more messages", "growth of fold: more messages", &wide),
+    let long = long.map(|(name, deltas, limit)| (name, Rc::new(Chat::new(Of::Messages, 1, deltas)), limit));
+    let wide = |of, one| {
+        [(one, 1, None), ("100", 100, Some(2.5)), ("1,000", 1_000, Some(2.5))]
+            .map(|(name, things, limit)| (name, Rc::new(Chat::new(of, things, 20_000)), limit))
+    };
+    for (more, chats) in [
+        ("a longer run", long),
+        ("more messages", wide(Of::Messages, "1 open message")),
+        ("more calls in a message", wide(Of::Calls, "1 open call")),
+        ("more subagents", wide(Of::Subagents, "1 open subagent")),
     ] {
-        let (mut floors, mut folds) = (Vec::new(), Vec::new());
-        for (name, chat, limit) in chats {
-            let (floor, fold) = fold_chat(chat);
-            floors.push((*name, floor, chat.len(), None));
-            folds.push((*name, fold, chat.len(), *limit));
-        }
-        growths.push(Growth { operation: floor, sizes: floors });
-        growths.push(Growth { operation: ours, sizes: folds });
+        growths.extend(beside(&format!("fold: {more}"), &chats, fold_chat));
+        // The id of the event before costs a comparison, any other a look-up. Only the length of a run has a limit.
+        let chats = chats.map(|(size, chat, limit)| (size, chat, limit.filter(|_| more == "a longer run")));
+        growths.extend(beside(&format!("check: {more}"), &chats, check_chat));
     }
     let body = crate::cases::body_of(&Workload::around("big state", big_state()));
     let chunks = [
@@ -63,7 +81,7 @@ fn all() -> Vec<Growth> {
         ("bytes", 1, None),
     ];
     growths.push(Growth {
-        operation: "growth of decode: big state in smaller chunks",
+        operation: "growth of decode: big state in smaller chunks".to_owned(),
         sizes: chunks
             .into_iter()
             .map(|(name, bytes, limit)| {
@@ -76,7 +94,7 @@ fn all() -> Vec<Growth> {
     let states =
         [("1 KiB", 1024, None), ("100 KiB", 100 * 1024, Some(2.0)), ("10 MiB", 10 * 1024 * 1024, Some(4.0))];
     growths.push(Growth {
-        operation: "growth of a patch of two values: a larger state",
+        operation: "growth of a patch of two values: a larger state".to_owned(),
         sizes: states.map(|(name, bytes, limit)| (name, patching(bytes), 2, limit)).into(),
     });
     growths

@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 use super::{Change, Conversation};
 use crate::{
     Interrupt, RunErrorEvent, RunFinishedEvent, RunFinishedOutcome, RunId, RunStartedEvent, ThreadId,
@@ -91,7 +93,7 @@ pub(super) struct Runs {
     pub(super) exchange: usize,
     /// Interrupts that the next run has to answer.
     pub(super) pending: Vec<Interrupt>,
-    calls: HashMap<ToolCallId, Progress>,
+    calls: HashMap<ToolCallId, Progress, RandomState>,
 }
 
 impl Runs {

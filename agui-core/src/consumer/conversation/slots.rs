@@ -5,13 +5,11 @@
 //! costs what the list is long; keys of slots are void then.
 //!
 //! Where many messages stream at once, every event asks for another one, and finding it is what the event costs. The
-//! index of messages therefore has no copies of the ids, which would be another place in memory to visit, and ids are
+//! indexes therefore have no copies of the ids, which would be another place in memory to visit, and ids are
 //! hashed and compared in place: three fifths of the time that a map of ids takes.
 //!
 //! Invariants: every slot is linked exactly once; no two messages have one id; a call in the index is where it says.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::RandomState;
@@ -57,6 +55,13 @@ struct Entered {
     hash: u64,
 }
 
+/// A call in the index, with the hash of its id.
+#[derive(Debug, Clone, Copy)]
+struct EnteredCall {
+    at: CallAt,
+    hash: u64,
+}
+
 /// An id that no message has, to be [filled](Slots::fill) before anything else is added.
 #[derive(Debug)]
 pub(super) struct Vacant {
@@ -77,8 +82,9 @@ pub(super) struct Slots {
     tail: usize,
     /// Slots by the ids of their messages, which stay where they are.
     index: HashTable<Entered>,
+    /// Calls by their ids, which stay where they are, too.
+    calls: HashTable<EnteredCall>,
     hasher: RandomState,
-    calls: HashMap<ToolCallId, CallAt, RandomState>,
     /// The slot that was asked for last.
     last: usize,
     /// The call that was asked for last.
@@ -92,8 +98,8 @@ impl Default for Slots {
             head: NIL,
             tail: NIL,
             index: HashTable::new(),
+            calls: HashTable::new(),
             hasher: RandomState::default(),
-            calls: HashMap::default(),
             last: NIL,
             last_call: CallAt { slot: NIL, call: NIL },
         }
@@ -197,20 +203,50 @@ impl Slots {
     /// The place of a call, remembered for the next question.
     #[inline]
     pub(super) fn find_call(&mut self, id: &ToolCallId) -> Option<CallAt> {
-        if self.call(self.last_call).is_none_or(|call| call.id != *id) {
-            self.last_call = *self.calls.get(id)?;
+        if self.call(self.last_call).is_none_or(|call| !same(call.id.as_str(), id.as_str())) {
+            self.last_call = self.peek_call(id.as_str())?;
         }
         Some(self.last_call)
     }
 
     /// The place of a call.
+    #[inline]
     pub(super) fn peek_call(&self, id: &str) -> Option<CallAt> {
-        self.calls.get(id).copied()
+        self.peek_call_hashed(hash(&self.hasher, id), id)
+    }
+
+    #[inline]
+    fn peek_call_hashed(&self, hash: u64, id: &str) -> Option<CallAt> {
+        let holds = |entered: &EnteredCall| {
+            entered.hash == hash && self.call(entered.at).is_some_and(|call| same(call.id.as_str(), id))
+        };
+        Some(self.calls.find(hash, holds)?.at)
+    }
+
+    /// Puts the calls of a message into the index; those whose ids it has already stay as they are.
+    fn enter_calls(&mut self, slot: usize) {
+        let count = self.list.get(slot).map_or(0, |slot| slot.message.tool_calls().len());
+        for call in 0..count {
+            let at = CallAt { slot, call };
+            let Some(id) = self.call(at).map(|call| call.id.as_str()) else { return };
+            let hash = hash(&self.hasher, id);
+            if self.peek_call_hashed(hash, id).is_none() {
+                self.enter_call(at, hash);
+            }
+        }
+    }
+
+    #[inline]
+    fn enter_call(&mut self, at: CallAt, hash: u64) {
+        self.calls.insert_unique(hash, EnteredCall { at, hash }, |entered| entered.hash);
     }
 
     #[inline]
     fn call(&self, at: CallAt) -> Option<&ToolCall> {
-        self.list.get(at.slot)?.message.tool_calls().get(at.call)
+        match &self.list.get(at.slot)?.message {
+            Message::Assistant(message) => message.tool_calls.as_ref()?.get(at.call),
+            _ => None,
+        }
     }
 
     #[inline]
@@ -221,13 +257,14 @@ impl Slots {
         }
     }
 
-    /// Adds a call to an assistant message; `None` for a message of another role.
+    /// Adds a call whose id is not held to an assistant message; `None` for a message of another role.
     pub(super) fn push_call(&mut self, slot: usize, call: ToolCall) -> Option<CallAt> {
         let Message::Assistant(message) = &mut self.list.get_mut(slot)?.message else { return None };
         let calls = message.tool_calls.get_or_insert_default();
         let at = CallAt { slot, call: calls.len() };
-        self.calls.insert(call.id.clone(), at);
+        let hash = hash(&self.hasher, call.id.as_str());
         calls.push(call);
+        self.enter_call(at, hash);
         self.last_call = at;
         Some(at)
     }
@@ -284,11 +321,7 @@ impl Slots {
         }
         // `push` would make the slot first and see to the room for it then.
         self.list.extend(std::iter::once_with(|| Slot { next, ..Slot::new(message(), origin) }));
-        if let Some(slot) = self.list.get(at) {
-            for (call, known) in slot.message.tool_calls().iter().enumerate() {
-                self.calls.entry(known.id.clone()).or_insert(CallAt { slot: at, call });
-            }
-        }
+        self.enter_calls(at);
         self.enter_hashed(at, hash);
         self.last = at;
         at
@@ -300,14 +333,14 @@ impl Slots {
         let old = std::mem::replace(&mut slot.message, message);
         slot.origin = Origin::Said;
         slot.part_open = false;
-        for call in old.tool_calls() {
-            if self.calls.get(&call.id).is_some_and(|known| known.slot == at) {
-                self.calls.remove(&call.id);
+        for (call, known) in old.tool_calls().iter().enumerate() {
+            let held = CallAt { slot: at, call };
+            let hash = hash(&self.hasher, known.id.as_str());
+            if let Ok(entry) = self.calls.find_entry(hash, |entered| entered.at == held) {
+                entry.remove();
             }
         }
-        for (call, known) in slot.message.tool_calls().iter().enumerate() {
-            self.calls.entry(known.id.clone()).or_insert(CallAt { slot: at, call });
-        }
+        self.enter_calls(at);
     }
 
     /// Gives an assistant message another id, which is not held.
@@ -342,21 +375,14 @@ impl Slots {
         for (at, slot) in self.list.iter_mut().enumerate() {
             slot.last_result = NIL;
             slot.next = if at + 1 < count { at + 1 } else { NIL };
-            for (call, known) in slot.message.tool_calls().iter().enumerate() {
-                match self.calls.entry(known.id.clone()) {
-                    // Twice in one message: the first is the one that deltas reach.
-                    Entry::Occupied(entry) if entry.get().slot == at => {}
-                    Entry::Occupied(mut entry) => {
-                        entry.insert(CallAt { slot: at, call });
-                    }
-                    Entry::Vacant(entry) => {
-                        entry.insert(CallAt { slot: at, call });
-                    }
-                }
-            }
         }
         for at in 0..count {
             self.enter(at);
+        }
+        // The later messages first: theirs are the calls that stay. Of two in one message it is the first, which is the
+        // one that deltas reach.
+        for at in (0..count).rev() {
+            self.enter_calls(at);
         }
         if count > 0 {
             self.head = 0;

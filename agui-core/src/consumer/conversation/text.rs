@@ -261,9 +261,9 @@ fn reasoning_message(event: &ReasoningMessageStartEvent) -> Message {
     .into()
 }
 
-/// The text of a message that is about to be streamed: room for two dozen tokens, so that a string does not grow six times
+/// Text that is about to be streamed, of a message or as arguments of a call: room for two dozen tokens, so that a string does not grow six times
 /// before it is a line long. Growing costs more than the deltas that it makes room for.
-fn streamed_text() -> String {
+pub(super) fn streamed_text() -> String {
     String::with_capacity(128)
 }
 

@@ -3,6 +3,7 @@
 //! That a reopened call says another name or parent is the sequence's to tell; here the established ones stand.
 
 use super::slots::{CallAt, Origin, Slot};
+use super::text::streamed_text;
 use super::{Change, Conversation, MessageKey, merge, warn};
 use crate::sequence::Quoted;
 use crate::{
@@ -23,7 +24,7 @@ impl Conversation {
         let Some((carrier, message_created)) = self.carrier_of(event, warnings) else {
             return Change::Nothing;
         };
-        let mut call = ToolCall::new(id, FunctionCall::new(event.tool_call_name.as_str(), ""));
+        let mut call = ToolCall::new(id, FunctionCall::new(event.tool_call_name.as_str(), streamed_text()));
         call.metadata.clone_from(&event.metadata);
         match self.slots.push_call(carrier, call) {
             Some(at) => {

@@ -11,7 +11,7 @@ mod state;
 mod store;
 
 pub(crate) use decode::sse as decoding;
-pub(crate) use order::fold_chat;
+pub(crate) use order::{check_chat, fold_chat};
 pub(crate) use producer::chat_agent;
 pub(crate) use state::patching;
 

@@ -12,7 +12,7 @@ use crate::floor::check::Checker;
 use crate::floor::fold::Folder;
 use crate::floor::seen::Seen;
 use crate::measure::{Side, whole};
-use crate::workloads::{Chat, Random};
+use crate::workloads::{Chat, Of, Random};
 
 pub(super) fn add(subjects: &[Rc<Subject>], cases: &mut Vec<Case>) {
     let limits = targets([Some(2.0), Some(2.0), None, None, Some(2.0)]);
@@ -56,7 +56,7 @@ pub(super) fn add(subjects: &[Rc<Subject>], cases: &mut Vec<Case>) {
 
 fn fold(subject: &Rc<Subject>) -> (Side, Side) {
     if subject.name == "chat" {
-        return fold_chat(&Rc::new(Chat::new(1, 2_000)));
+        return fold_chat(&Rc::new(Chat::new(Of::Messages, 1, 2_000)));
     }
     let (floor, ours) = (Rc::clone(subject), Rc::clone(subject));
     (
@@ -76,6 +76,17 @@ fn fold(subject: &Rc<Subject>) -> (Side, Side) {
 /// Both ways to fold a run of text, whose events are made as they are needed.
 pub(crate) fn fold_chat(chat: &Rc<Chat>) -> (Side, Side) {
     (feeding(chat, Folder::default, fold_plainly), feeding(chat, Folded::default, Folded::apply))
+}
+
+/// Both ways to judge the order of a run of text, whose events are made as they are needed.
+pub(crate) fn check_chat(chat: &Rc<Chat>) -> (Side, Side) {
+    let floor = |checker: &mut Checker, event: &Event| {
+        assert!(checker.check(&Seen::from(event)), "workloads are valid");
+    };
+    let ours = |sequence: &mut Sequence, event: &Event| {
+        sequence.check(event).expect("workloads are valid");
+    };
+    (feeding(chat, Checker::default, floor), feeding(chat, || Sequence::new(Policy::Consumer), ours))
 }
 
 fn feeding<T>(

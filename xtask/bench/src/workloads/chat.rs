@@ -1,16 +1,28 @@
-//! Runs of text alone: the plain chat, long ones, and ones of many messages at once.
+//! Runs of deltas alone: the plain chat, long ones, and ones of many things at once.
 
 use std::hint::black_box;
 
 use agui_core::{
-    Event, RunFinishedEvent, RunStartedEvent, TextMessageContentEvent, TextMessageEndEvent,
-    TextMessageStartEvent,
+    Event, RunFinishedEvent, RunStartedEvent, SubagentFinishedEvent, SubagentStartedEvent,
+    TextMessageContentEvent, TextMessageEndEvent, TextMessageStartEvent, ToolCallArgsEvent, ToolCallEndEvent,
+    ToolCallStartEvent,
 };
 
 use super::Random;
 use crate::measure::Meter;
 
-/// One event of a run to be made, and which message it is about.
+/// What deltas are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// Messages of the agent.
+    Messages,
+    /// Tool calls, all of one message.
+    Calls,
+    /// Subagents, each with a message.
+    Subagents,
+}
+
+/// Some events of a run to be made, and what they are about.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     RunStarted,
@@ -20,50 +32,93 @@ enum Step {
     RunFinished,
 }
 
-/// A run of deltas for so many messages, all of them open at once; with one message, the plain chat.
+/// A run of deltas for so many things, all of them open at once; with one message, the plain chat.
 #[derive(Debug)]
 pub(crate) struct Chat {
+    of: Of,
     thread: String,
     run: String,
     ids: Vec<String>,
+    /// Those of the subagents, or else one message for all calls.
+    owners: Vec<String>,
     steps: Vec<Step>,
+    len: usize,
 }
 
 impl Chat {
     /// The run of a fixed seed.
-    pub(crate) fn new(messages: usize, deltas: usize) -> Self {
+    pub(crate) fn new(of: Of, things: usize, deltas: usize) -> Self {
         let mut random = Random::new(20_260_901);
         let (thread, run) = (random.id("thread_"), random.id("run_"));
-        let ids: Vec<String> = (0..messages).map(|_| random.id("msg_")).collect();
+        let prefix = if of == Of::Calls { "call_" } else { "msg_" };
+        let ids: Vec<String> = (0..things).map(|_| random.id(prefix)).collect();
+        let owners = match of {
+            Of::Messages => Vec::new(),
+            Of::Calls => vec![random.id("msg_")],
+            Of::Subagents => (0..things).map(|_| random.id("sub_")).collect(),
+        };
         let mut steps = vec![Step::RunStarted];
-        steps.extend((0..messages).map(Step::Start));
-        steps.extend((0..deltas).map(|_| Step::Delta(random.below(messages))));
-        steps.extend((0..messages).map(Step::End));
+        steps.extend((0..things).map(Step::Start));
+        steps.extend((0..deltas).map(|_| Step::Delta(random.below(things))));
+        steps.extend((0..things).map(Step::End));
         steps.push(Step::RunFinished);
-        Self { thread, run, ids, steps }
+        let len = steps.len() + if of == Of::Subagents { 2 * things } else { 0 };
+        Self { of, thread, run, ids, owners, steps, len }
     }
 
     /// How many events there are.
     pub(crate) fn len(&self) -> usize {
-        self.steps.len()
+        self.len
     }
 
-    /// The event of a step, with strings of its own, as a reader makes it.
-    fn event(&self, step: Step, random: &mut Random) -> Event {
+    /// Adds the events of a step, with strings of their own, as a reader makes them.
+    fn add(&self, step: Step, random: &mut Random, events: &mut Vec<Event>) {
         let id = |at: usize| self.ids[at].as_str();
-        match step {
-            Step::RunStarted => RunStartedEvent::new(self.thread.as_str(), self.run.as_str()).into(),
-            Step::Start(at) => TextMessageStartEvent::new(id(at)).into(),
-            Step::Delta(at) => TextMessageContentEvent::new(id(at), random.token()).into(),
-            Step::End(at) => TextMessageEndEvent::new(id(at)).into(),
-            Step::RunFinished => RunFinishedEvent::new(self.thread.as_str(), self.run.as_str()).into(),
+        match (step, self.of) {
+            (Step::RunStarted, _) => {
+                events.push(RunStartedEvent::new(self.thread.as_str(), self.run.as_str()).into());
+            }
+            (Step::Start(at), Of::Messages) => events.push(TextMessageStartEvent::new(id(at)).into()),
+            (Step::Delta(at), Of::Messages) => {
+                events.push(TextMessageContentEvent::new(id(at), random.token()).into());
+            }
+            (Step::End(at), Of::Messages) => events.push(TextMessageEndEvent::new(id(at)).into()),
+            (Step::Start(at), Of::Calls) => {
+                let call = ToolCallStartEvent::new(id(at), "search");
+                events.push(call.with_parent_message_id(self.owners[0].as_str()).into());
+            }
+            (Step::Delta(at), Of::Calls) => {
+                events.push(ToolCallArgsEvent::new(id(at), random.token()).into());
+            }
+            (Step::End(at), Of::Calls) => events.push(ToolCallEndEvent::new(id(at)).into()),
+            (Step::Start(at), Of::Subagents) => {
+                let owner = self.owners[at].as_str();
+                events.push(SubagentStartedEvent::new(owner, "scout").into());
+                events.push(TextMessageStartEvent::new(id(at)).with_subagent_run_id(owner).into());
+            }
+            (Step::Delta(at), Of::Subagents) => {
+                let delta = TextMessageContentEvent::new(id(at), random.token());
+                events.push(delta.with_subagent_run_id(self.owners[at].as_str()).into());
+            }
+            (Step::End(at), Of::Subagents) => {
+                let owner = self.owners[at].as_str();
+                events.push(TextMessageEndEvent::new(id(at)).with_subagent_run_id(owner).into());
+                events.push(SubagentFinishedEvent::new(owner).into());
+            }
+            (Step::RunFinished, _) => {
+                events.push(RunFinishedEvent::new(self.thread.as_str(), self.run.as_str()).into());
+            }
         }
     }
 
     /// All events.
     pub(crate) fn events(&self) -> Vec<Event> {
         let mut random = Random::new(1);
-        self.steps.iter().map(|step| self.event(*step, &mut random)).collect()
+        let mut events = Vec::with_capacity(self.len);
+        for step in &self.steps {
+            self.add(*step, &mut random, &mut events);
+        }
+        events
     }
 
     /// Feeds the whole run to what `begin` gives.
@@ -85,7 +140,9 @@ impl Chat {
         let mut events = Vec::with_capacity(BATCH);
         for steps in self.steps.chunks(BATCH) {
             events.clear();
-            events.extend(steps.iter().map(|step| self.event(*step, random)));
+            for step in steps {
+                self.add(*step, random, &mut events);
+            }
             meter.run(|| events.iter().for_each(|event| feed(&mut state, event)));
         }
         drop(black_box(state));

@@ -4,6 +4,6 @@ mod chat;
 mod random;
 mod streams;
 
-pub(crate) use chat::Chat;
+pub(crate) use chat::{Chat, Of};
 pub(crate) use random::Random;
 pub(crate) use streams::{Workload, big_messages, big_state, metadata, raw, rows};

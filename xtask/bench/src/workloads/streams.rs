@@ -8,7 +8,7 @@ use agui_core::patch::{JsonPatchOperation, JsonPointer};
 use agui_core::*;
 use serde_json::{Value, json};
 
-use super::{Chat, Random};
+use super::{Chat, Of, Random};
 
 /// Words and pieces of words that ASCII has no letters for, about as long as the others.
 const FOREIGN: [&str; 8] = [" naïve", " café", " größer", "日本", " 🦀", " über", "ção", " déjà"];
@@ -42,7 +42,7 @@ impl Workload {
 
     /// One message of 2,000 deltas.
     pub(crate) fn chat() -> Self {
-        Self::new("chat", Chat::new(1, 2_000).events())
+        Self::new("chat", Chat::new(Of::Messages, 1, 2_000).events())
     }
 
     /// A tool call whose arguments are full of quotes, and a result of 100 KiB that escapes on every line.
