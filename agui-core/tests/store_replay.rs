@@ -143,7 +143,7 @@ fn a_reader_of_a_thread_at_rest_gets_its_last_run_as_snapshots() {
     for event in run("r1", vec![question("q1")], "a1") {
         attachment.record(&event);
     }
-    let sent = attachment.open();
+    let sent = attachment.clone().open();
     assert_eq!(types(&sent), ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]);
     attachment.record(&started(RunAgentInput::new("t", "r2", [question("q1"), answer("a1")])));
     attachment.record(&event(json!({"type": "STATE_SNAPSHOT", "snapshot": 7})));

@@ -284,12 +284,12 @@ impl Attachment {
     }
 
     /// What to send of the record: a run in progress as far as it is, or the last run with its ending. Nothing if no run
-    /// is recorded.
+    /// is recorded. Called once: what has been folded until then is let go of, for a reader that may take hours.
     pub fn open(&mut self) -> Vec<Event> {
-        let Some(started) = &self.started else { return Vec::new() };
+        let Some(started) = &mut self.started else { return Vec::new() };
         // All messages are in the snapshot, in their order, which an echoed input could only disturb.
-        let mut started = started.clone();
         started.input = None;
+        let started = started.clone();
         let conversation = self.replay.conversation();
         let mut out =
             vec![Event::RunStarted(started), MessagesSnapshotEvent::new(conversation.to_messages()).into()];
@@ -308,6 +308,9 @@ impl Attachment {
             }
             out.push(self.ended.clone().unwrap_or_else(lost));
         }
+        self.replay = Replay { active: self.replay.active, ..Replay::default() };
+        self.subagents = Vec::new();
+        self.open = Vec::new();
         out
     }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers fail their test")]
 
+mod attaching;
 mod discovery;
 mod failing;
 mod reattach;

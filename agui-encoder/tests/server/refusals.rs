@@ -12,7 +12,7 @@ use crate::support::{ask, events, post_to, text};
 use crate::{answer, connect, input, run, server, stop, wait};
 
 /// What a request is answered with: status, code, message.
-async fn refused(server: &AgentServer, request: Request<String>) -> (u16, String) {
+pub(crate) async fn refused(server: &AgentServer, request: Request<String>) -> (u16, String) {
     let response = ask(server, request).await;
     let status = response.status().as_u16();
     let answer = answer(response).await;

@@ -33,6 +33,7 @@ use agui_core::{DynRunHandler, RunHandler, ThreadId};
 
 pub use info::AgentInfo;
 use route::{Call, Route};
+use tokio::sync::Semaphore;
 
 use super::authenticate::guard_call;
 use super::handlers::Agent;
@@ -40,7 +41,9 @@ use super::record::{OnRecordFailure, RecordSettings};
 use super::registry::Registry;
 use super::setters::setters;
 use super::settings::{IdentityOf, Settings};
-use super::{Begun, Body, OnDisconnect, Pending, Refusal, RefusalCode, RequestBody, RequestHead, judge};
+use super::{
+    Begun, Body, OnDisconnect, Pending, Refusal, RefusalCode, RequestBody, RequestHead, judge, opening,
+};
 use crate::Format;
 
 /// Agents behind HTTP, with a record of their threads. Cheap to clone; clones share runs, limits and shutdown.
@@ -94,6 +97,8 @@ pub(crate) struct Inner {
     supersede: bool,
     envelope: bool,
     record: RecordSettings,
+    /// Places for threads that are being opened.
+    opening: Arc<Semaphore>,
 }
 
 #[derive(Clone)]
@@ -127,6 +132,7 @@ impl AgentServer {
             supersede: false,
             envelope: true,
             record,
+            opening: Arc::new(Semaphore::new(opening::AT_A_TIME)),
         };
         Self { inner: Arc::new(inner) }
     }
