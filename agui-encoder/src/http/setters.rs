@@ -37,7 +37,9 @@ macro_rules! setters {
             self.settings(|settings| settings.protobuf = protobuf)
         }
 
-        /// Asks every caller for this bearer token. It is compared in constant time, and an empty one admits nobody.
+        /// Asks every caller for this bearer token; an empty one admits nobody. What is compared, in constant time, are
+        /// SHA-256 digests: how long a refusal takes depends on what was presented, and says nothing about the token,
+        /// its length included. The token itself is not kept.
         pub fn with_bearer_token(self, token: impl Into<String>) -> Self {
             let token = $crate::http::authenticate::BearerToken::new(token);
             self.settings(|settings| settings.gate.token = Some(token))
