@@ -41,6 +41,22 @@ pub(crate) fn complete(settings: &Settings, body: RequestBody) -> Result<Bytes, 
 }
 
 /// Asks the application's hook.
+/// Refuses a member of the body that is too long for an id of a thread or a run.
+pub(crate) fn member_id(settings: &Settings, name: &'static str, id: &str) -> Result<(), Refusal> {
+    if id.len() <= settings.max_id_bytes {
+        return Ok(());
+    }
+    let message = format!("{name} is longer than {} bytes.", settings.max_id_bytes);
+    Err(Refusal::new(RefusalCode::InvalidInput).with_message(message).with_path(name))
+}
+
+/// The same for the thread that a request names elsewhere.
+pub(crate) fn named_thread(settings: &Settings, id: &str) -> Result<(), Refusal> {
+    member_id(settings, "threadId", id).map_err(|refusal| {
+        Refusal::new(RefusalCode::InvalidRequest).with_message(refusal.message().to_owned())
+    })
+}
+
 pub(crate) async fn admit(
     settings: &Settings,
     extensions: &Extensions,

@@ -83,7 +83,7 @@ impl Accepted {
     pub(crate) async fn judge(self, body: RequestBody) -> Result<Admitted, Refusal> {
         let settings = &self.endpoint.settings;
         let body = judge::complete(settings, body)?;
-        let (input, warnings) = input::read(&body, settings.generate_ids)?;
+        let (input, warnings) = input::read(&body, settings)?;
         let input = Arc::new(input);
         drop(body);
         judge::admit(settings, &self.extensions, &input, self.agent.name.as_ref(), Intent::Run).await?;

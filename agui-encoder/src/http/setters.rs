@@ -8,6 +8,12 @@ macro_rules! setters {
             self.settings(|settings| settings.max_body_bytes = bytes)
         }
 
+        /// Sets how many bytes `threadId` and `runId` may have, inclusive; 1,024 by default. A longer one is a 400. Both are
+        /// kept as long as the thread is.
+        pub fn with_max_id_bytes(self, bytes: usize) -> Self {
+            self.settings(|settings| settings.max_id_bytes = bytes)
+        }
+
         /// Sets after how much silence a comment goes out on SSE; 15 s by default. The binary wire has none. Zero and `None` turn it off.
         pub fn with_keep_alive(self, interval: impl Into<Option<std::time::Duration>>) -> Self {
             // Longer than any run; a clock cannot be asked for just any time.

@@ -29,7 +29,7 @@ pub(crate) type Read = (RunAgentInput, Vec<Warning>);
 
 impl Asked {
     pub(crate) fn input(&self, body: &Bytes) -> Result<Read, Refusal> {
-        input::read(body, self.server.settings.generate_ids)
+        input::read(body, &self.server.settings)
     }
 
     pub(crate) async fn run(self, agent: Agent, (input, warnings): Read) -> Result<Response<Body>, Refusal> {
