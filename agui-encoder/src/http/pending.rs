@@ -87,7 +87,7 @@ impl Accepted {
         let input = Arc::new(input);
         drop(body);
         judge::admit(settings, &self.extensions, &input, self.agent.name.as_ref(), Intent::Run).await?;
-        let slot = judge::enter(settings, &self.endpoint.registry, &self.extensions)?;
+        let slot = self.endpoint.registry.enter(judge::quota(settings, &self.extensions, None)?)?;
         Ok(Admitted { accepted: self, input, warnings, slot })
     }
 }

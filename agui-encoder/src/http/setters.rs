@@ -134,13 +134,14 @@ macro_rules! setters {
             self.settings(|settings| settings.drive.timeout = timeout)
         }
 
-        /// Sets how many runs may be in progress at once; one more is a 503. Without bound by default.
+        /// Sets how many runs may be in progress at once; one more is a 503, or a 409 if its thread is busy. Without bound
+        /// by default.
         pub fn with_max_runs(self, runs: impl Into<Option<usize>>) -> Self {
             let runs = runs.into();
             self.settings(|settings| settings.max_runs = runs)
         }
 
-        /// Sets how many runs one caller may have in progress; one more is a 429. `identity_of` says who the caller is, from
+        /// Sets how many runs one caller may have in progress; one more is a 429, or a 409 if its thread is busy. `identity_of` says who the caller is, from
         /// what the authenticator and the layers in front left; `None` counts for nobody.
         pub fn with_max_runs_per_identity<F>(self, runs: usize, identity_of: F) -> Self
         where

@@ -5,6 +5,7 @@
 mod attaching;
 mod discovery;
 mod failing;
+mod places;
 mod reattach;
 mod refusals;
 mod runs;

@@ -223,7 +223,9 @@ impl AgentServer {
     }
 
     /// Sets what a run on a busy thread means: a 409 by default; with `true` the run in progress is stopped first, and
-    /// the new one begins when it has ended. One that does not end in time is a 409 all the same.
+    /// the new one begins when it has ended. One that does not end in time is a 409 all the same. Where a limit on runs
+    /// leaves no place, the new run has the place of the one it supersedes, if that is the same caller's and in progress
+    /// on this server.
     pub fn with_supersede(self, supersede: bool) -> Self {
         self.set(|inner| inner.supersede = supersede)
     }
