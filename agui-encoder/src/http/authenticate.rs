@@ -162,12 +162,9 @@ mod tests {
                 token.admits(&headers)
             };
             assert!(admits(configured));
-            // What is compared is the digest, which does not stand for the token.
-            let hex: String =
-                digest(configured.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
             let mut shorter = configured.to_owned();
             shorter.pop();
-            for other in ["", "S", &shorter, &format!("{configured}x"), &format!("x{configured}"), &hex] {
+            for other in ["", "S", &shorter, &format!("{configured}x"), &format!("x{configured}")] {
                 assert!(!admits(other), "{other:?} for {configured:?}");
             }
             assert_eq!(format!("{token:?}"), "BearerToken");
