@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use agui_core::store::replay::{Attachment, Replay};
 use agui_core::store::{EventBatch, Followed, Follower};
-use agui_core::{Event, RunErrorEvent};
+use agui_core::{Event, Message, RunErrorEvent};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::record::unreadable;
@@ -109,8 +109,9 @@ impl View {
         Self::Replay(Box::default())
     }
 
-    pub(crate) fn attachment() -> Self {
-        Self::Attachment(Box::default(), Opened::No)
+    /// For a client that holds these messages.
+    pub(crate) fn attachment(held: &[Message]) -> Self {
+        Self::Attachment(Box::new(Attachment::new().with_held(held)), Opened::No)
     }
 
     fn feed(&mut self, event: &Event, out: &mut Vec<Event>) {

@@ -36,7 +36,10 @@ impl Asked {
             // Every new chat asks, before its first run.
             None => Source::Empty,
             Some(follower) => {
-                let view = if input.messages.is_empty() { View::replay() } else { View::attachment() };
+                let view = match &*input.messages {
+                    [] => View::replay(),
+                    held => View::attachment(held),
+                };
                 let closed = self.server.registry.closed.clone().cancelled_owned();
                 Source::Record(Box::new(FollowReader::new(follower, view, closed)))
             }
