@@ -29,6 +29,7 @@ mod error;
 mod follow;
 mod lease;
 mod memory;
+mod realign;
 mod record;
 pub mod replay;
 mod size;

@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 
 use agui_core::store::replay::{Attachment, Replay};
 use agui_core::store::{EventBatch, Followed, Follower};
-use agui_core::{Event, MessagesSnapshotEvent, RunErrorEvent, RunStartedEvent, StateSnapshotEvent};
+use agui_core::{Event, Message, MessagesSnapshotEvent, RunErrorEvent, RunStartedEvent, StateSnapshotEvent};
 use serde_json::{Map, Value};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
@@ -30,8 +30,8 @@ pub(crate) enum View {
     /// For a client that holds some of the conversation.
     Attachment(Box<Attachment>, Opened),
     /// For a client that holds some of a conversation too large for a snapshot: it is made to hold nothing, and then
-    /// sent what such a client is sent. Whether the first is done.
-    Anew(Box<Replay>, bool),
+    /// sent what such a client is sent. What does the first, until it is done.
+    Anew(Box<Replay>, Option<Vec<Event>>),
 }
 
 /// Whether an attachment has been sent what stands for the record.
@@ -83,6 +83,14 @@ impl FollowReader {
     /// many events.
     pub(crate) fn all_fit(&self, events: &[Event]) -> bool {
         events.iter().all(|event| self.fits(event))
+    }
+
+    /// What has the client of an attachment that is open let go of everything it holds of the thread.
+    pub(crate) fn emptied(&mut self) -> Vec<Event> {
+        match &mut self.view {
+            View::Attachment(attachment, _) => attachment.emptied(),
+            View::Replay(_) | View::Anew(..) => Vec::new(),
+        }
     }
 
     fn fits(&self, event: &Event) -> bool {
@@ -164,12 +172,14 @@ impl View {
         Self::Replay(Box::default())
     }
 
-    pub(crate) fn attachment() -> Self {
-        Self::Attachment(Box::default(), Opened::No)
+    /// For a client that holds these messages.
+    pub(crate) fn attachment(held: &[Message]) -> Self {
+        Self::Attachment(Box::new(Attachment::new().with_held(held)), Opened::No)
     }
 
-    pub(crate) fn anew() -> Self {
-        Self::Anew(Box::default(), false)
+    /// For a client that holds nothing after these events.
+    pub(crate) fn anew(emptied: Vec<Event>) -> Self {
+        Self::Anew(Box::default(), Some(emptied))
     }
 
     fn feed(&mut self, event: &Event, out: &mut Vec<Event>) {
@@ -178,9 +188,10 @@ impl View {
             Self::Anew(replay, emptied) => {
                 let from = out.len();
                 replay.feed(event, out);
-                if let (false, Event::RunStarted(started)) = (*emptied, event) {
-                    *emptied = true;
-                    empty(started, from + 1, out);
+                if let Event::RunStarted(started) = event
+                    && let Some(emptied) = emptied.take()
+                {
+                    empty(emptied, started, from + 1, out);
                 }
             }
             Self::Attachment(attachment, Opened::No) => attachment.record(event),
@@ -221,12 +232,12 @@ impl View {
 
 /// Has a client let go of what it holds, behind the first `RUN_STARTED` it is sent. The messages on that may have been
 /// among what it held, so they are said once more.
-fn empty(started: &RunStartedEvent, mut at: usize, out: &mut Vec<Event>) {
+fn empty(emptied: Vec<Event>, started: &RunStartedEvent, mut at: usize, out: &mut Vec<Event>) {
     let mut put = |event: Event| {
         out.insert(at, event);
         at += 1;
     };
-    put(MessagesSnapshotEvent::new([]).into());
+    emptied.into_iter().for_each(&mut put);
     let input = started.input.as_deref();
     if let Some(input) = input.filter(|input| !input.messages.is_empty()) {
         put(MessagesSnapshotEvent::new(input.messages.clone()).into());

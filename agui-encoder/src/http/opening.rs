@@ -27,8 +27,8 @@ pub(crate) struct Opening(JoinHandle<Opened>);
 /// A thread that is open: what to send first, and who reads on, if anybody.
 type Opened = (Vec<Event>, Option<Box<FollowReader>>);
 
-/// Reads the thread once more from its beginning, for a client that is to hold nothing.
-pub(crate) type Again = BoxFuture<'static, Option<FollowReader>>;
+/// Reads the thread once more from its beginning, for a client that holds nothing after these events.
+pub(crate) type Again = Box<dyn FnOnce(Vec<Event>) -> BoxFuture<'static, Option<FollowReader>> + Send>;
 
 impl Opening {
     /// Opens a thread once there is room for that. `again` is for a conversation that is too large for an event, and
@@ -80,9 +80,10 @@ async fn open(mut reader: Box<FollowReader>, again: Option<Again>, room: Arc<Sem
         reader.limit(&mut events);
         return (events, Some(reader));
     };
+    let emptied = reader.emptied();
     // The place in the store is given back before another one is taken.
     drop((events, reader));
-    match again.await {
+    match again(emptied).await {
         Some(reader) => (Vec::new(), Some(Box::new(reader))),
         None => (vec![unreadable()], None),
     }

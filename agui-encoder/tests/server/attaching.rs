@@ -104,15 +104,40 @@ async fn a_large_run_in_progress_is_sent_anew_and_goes_on() {
     assert_eq!(fold(&stale("t"), &again), fold(&turn("t", "r"), &first));
 }
 
+/// A server whose agent reasons and answers, five times.
+fn thoughtful() -> AgentServer {
+    talkative(&Arc::new(Semaphore::new(0))).with_agent("think", |run: Run| async move {
+        for at in 0..5 {
+            let mut thought = run.reasoning().with_id(format!("{}:h{at}", run.run_id()));
+            thought.delta("x".repeat(LIMIT / 4)).await?;
+            thought.end().await?;
+            run.text("y".repeat(LIMIT / 4)).await?;
+        }
+        Ok::<_, RunError>(RunEnd::success())
+    })
+}
+
 #[tokio::test]
-async fn a_snapshot_that_reasoning_would_outlive_is_an_error_when_it_is_too_large() {
-    let server = talkative(&Arc::new(Semaphore::new(1)));
-    text(run(&server, "talk", &turn("t", "r")).await).await;
-    let mut reasons = stale("t");
-    reasons["messages"][1]["role"] = json!("reasoning");
-    let sent = limited(&text(connect(&server, "talk", &reasons).await).await);
-    assert_eq!(types(&sent), ["RUN_STARTED", "RUN_ERROR"]);
-    assert_eq!(sent[1]["code"], "event_too_large");
+async fn reasoning_that_is_held_is_sent_anew_in_its_place() {
+    let server = thoughtful();
+    let sent = limited(&text(run(&server, "think", &turn("t", "r")).await).await);
+    let thought = sent.iter().find(|event| event["type"] == "REASONING_MESSAGE_START").unwrap();
+    let mut holds = stale("t");
+    holds["messages"][1] = json!({ "id": thought["messageId"], "role": "reasoning", "content": "Hm" });
+    let again = limited(&text(connect(&server, "think", &holds).await).await);
+    assert_eq!(fold(&holds, &again), fold(&turn("t", "r"), &sent));
+}
+
+#[tokio::test]
+async fn an_older_client_keeps_reasoning_so_that_a_snapshot_too_large_is_an_error() {
+    let server = thoughtful();
+    text(run(&server, "think", &turn("t", "r")).await).await;
+    let mut holds = stale("t");
+    holds["messages"][1]["role"] = json!("reasoning");
+    holds.as_object_mut().unwrap().remove("protocolVersion");
+    let sent = limited(&text(connect(&server, "think", &holds).await).await);
+    assert_eq!(types(&sent).last(), Some(&"RUN_ERROR"));
+    assert_eq!(sent.last().unwrap()["code"], "event_too_large");
 }
 
 #[tokio::test]

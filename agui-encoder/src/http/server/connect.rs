@@ -40,11 +40,12 @@ impl Asked {
                 Source::Record(Box::new(self.server.reader(follower, View::replay())))
             }
             Some(follower) => {
-                // Reasoning that is held outlives a snapshot without any (`STATE-6`), and would be added to.
+                // Clients from before 1.0 let go of reasoning only for other reasoning, and would add to what they have.
                 let reasons = input.messages.iter().any(|message| matches!(message, Message::Reasoning(_)));
+                let keeps = reasons && input.protocol_version.is_none();
                 let owner = self.owner()?;
-                let again = (!reasons).then(|| Arc::clone(&self.server).again(key, owner));
-                let reader = self.server.reader(follower, View::attachment());
+                let again = (!keeps).then(|| Arc::clone(&self.server).again(key, owner));
+                let reader = self.server.reader(follower, View::attachment(&input.messages));
                 Source::Opening(Opening::spawn(reader, again, Arc::clone(&self.server.opening)))
             }
         };
@@ -71,10 +72,12 @@ impl Inner {
 
     /// Opens a thread once more. It may have become somebody else's.
     fn again(self: Arc<Self>, key: ThreadKey, owner: Option<Arc<str>>) -> Again {
-        Box::pin(async move {
-            let follower = self.within(self.store.follow_boxed(&key, None)).await.ok()??;
-            let record = self.within(self.store.thread_boxed(&key)).await.ok()??;
-            (record.owner == owner).then(|| self.reader(follower, View::anew()))
+        Box::new(move |emptied| {
+            Box::pin(async move {
+                let follower = self.within(self.store.follow_boxed(&key, None)).await.ok()??;
+                let record = self.within(self.store.thread_boxed(&key)).await.ok()??;
+                (record.owner == owner).then(|| self.reader(follower, View::anew(emptied)))
+            })
         })
     }
 }
