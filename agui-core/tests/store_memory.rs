@@ -212,7 +212,7 @@ fn the_figures_are_no_less_than_what_is_held() {
 }
 
 #[test]
-fn followers_of_a_run_in_progress_are_counted() {
+fn followers_are_counted_whether_a_run_is_in_progress_or_not() {
     let store = MemoryRunStore::new(MemoryLimits::default().with_max_followers(2));
     let key = thread("t");
     let lease = begin(&store, &key, "r");
@@ -220,11 +220,12 @@ fn followers_of_a_run_in_progress_are_counted() {
     let _second = follow(&store, &key);
     assert!(matches!(block_on(store.follow(&key, None)), Err(FollowError::TooManyFollowers)));
     drop(first);
-    let _third = follow(&store, &key);
+    let third = follow(&store, &key);
     finish(&store, lease);
-    // A thread at rest is read by as many as like.
+    assert!(matches!(block_on(store.follow(&key, None)), Err(FollowError::TooManyFollowers)));
+    drop(third);
     let _fourth = follow(&store, &key);
-    assert_eq!(block_on(store.figures()).unwrap().followers, 3);
+    assert_eq!(block_on(store.figures()).unwrap().followers, 2);
 }
 
 #[test]

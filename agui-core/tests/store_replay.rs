@@ -3,7 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "helpers fail their test")]
 
 use agui_core::store::replay::{Attachment, Replay};
-use agui_core::{AssistantMessage, Event, Message, ReasoningMessage, RunAgentInput, UserMessage};
+use agui_core::{
+    ActivityMessage, AssistantMessage, Event, Message, ReasoningMessage, RunAgentInput, ToolMessage,
+    UserMessage,
+};
 use serde_json::{Value, json};
 
 fn event(value: Value) -> Event {
@@ -110,6 +113,125 @@ fn an_input_without_the_reasoning_continues_the_thread() {
     assert!(!types(&sent).contains(&"MESSAGES_SNAPSHOT"));
 }
 
+/// The ids that are left of a list when a run's input is this one and the run says nothing.
+fn left(list: Vec<Message>, input: Vec<Message>) -> Vec<String> {
+    let activity = |message: &Message| match message {
+        Message::Activity(activity) => {
+            let (id, kind) = (&activity.id, &activity.activity_type);
+            Some(event(
+                json!({"type": "ACTIVITY_SNAPSHOT", "messageId": id, "activityType": kind, "content": {}}),
+            ))
+        }
+        _ => None,
+    };
+    let mut events = vec![started(RunAgentInput::new("t", "r1", []))];
+    for message in list {
+        let said = activity(&message);
+        events.push(said.unwrap_or_else(|| {
+            let mut so_far = replay(&events).1.conversation().to_messages();
+            so_far.push(message);
+            event(json!({"type": "MESSAGES_SNAPSHOT", "messages": so_far}))
+        }));
+    }
+    events.extend([finished("r1"), started(RunAgentInput::new("t", "r2", input)), finished("r2")]);
+    let (sent, replay) = replay(&events);
+    let mut reader = agui_core::consumer::Conversation::new();
+    for event in &sent {
+        reader.apply(event, &mut Vec::new());
+    }
+    assert_eq!(reader.to_messages(), replay.conversation().to_messages());
+    ids(&reader.to_messages()).into_iter().map(str::to_owned).collect()
+}
+
+fn thought(id: &str) -> Message {
+    ReasoningMessage::new(id, "hm").into()
+}
+
+fn plan(id: &str) -> Message {
+    ActivityMessage::new(id, "plan", serde_json::Map::new()).into()
+}
+
+fn call(id: &str) -> Message {
+    let call = event(json!({"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": "f"}));
+    let mut holder = agui_core::consumer::Conversation::new();
+    holder.apply(&call, &mut Vec::new());
+    holder.to_messages().remove(0)
+}
+
+fn result(id: &str, call: &str) -> Message {
+    ToolMessage::new(id, call, "done").into()
+}
+
+#[test]
+fn reasoning_keeps_its_place_when_results_come_behind_their_calls() {
+    let list = vec![question("q"), thought("think"), call("c1"), call("c2")];
+    let mut input = list.clone();
+    input.insert(3, result("t1", "c1"));
+    input.push(result("t2", "c2"));
+    assert_eq!(left(list.clone(), input), ["q", "think", "c1", "t1", "c2", "t2"]);
+    // The same of a client that sends no reasoning.
+    let input = vec![list[0].clone(), call("c1"), result("t1", "c1"), call("c2"), result("t2", "c2")];
+    assert_eq!(left(list, input), ["q", "think", "c1", "t1", "c2", "t2"]);
+}
+
+#[test]
+fn an_activity_stands_behind_the_results_of_the_message_before_it() {
+    let list = vec![question("q"), call("c"), plan("p")];
+    assert_eq!(left(list, vec![question("q"), call("c"), result("t", "c")]), ["q", "c", "t", "p"]);
+}
+
+#[test]
+fn what_belongs_to_a_discarded_answer_goes_with_it() {
+    let list = || {
+        vec![question("q1"), plan("p1"), answer("a1"), question("q2"), thought("h"), answer("a2"), plan("p2")]
+    };
+    // Asked again.
+    assert_eq!(left(list(), vec![question("q1"), answer("a1"), question("q2")]), ["q1", "p1", "a1", "q2"]);
+    assert_eq!(left(list(), vec![question("q1")]), ["q1"]);
+    // Asked in other words.
+    assert_eq!(left(list(), vec![question("q1"), answer("a1"), question("new")]), ["q1", "p1", "a1", "new"]);
+    let other: Message = UserMessage::new("q1", "Something else?").into();
+    assert_eq!(left(list(), vec![other]), ["q1"]);
+    assert!(left(list(), vec![]).is_empty());
+    // What stands before a question is not an answer to it.
+    let list = vec![question("q1"), answer("a1"), plan("p"), question("q2"), answer("a2")];
+    assert_eq!(left(list, vec![question("q1"), answer("a1"), question("new")]), ["q1", "a1", "p", "new"]);
+}
+
+#[test]
+fn reasoning_that_a_client_leaves_out_beside_other_reasoning_is_gone() {
+    let list = vec![question("q"), thought("h1"), answer("a1"), thought("h2"), answer("a2")];
+    let input = vec![question("q"), answer("a1"), thought("h2"), answer("a2")];
+    assert_eq!(left(list, input), ["q", "a1", "h2", "a2"]);
+}
+
+#[test]
+fn a_reader_with_an_older_list_is_cleared_before_it_gets_the_whole() {
+    let calls = vec![thought("h"), call("c1"), call("c2")];
+    let answered = vec![thought("h"), call("c1"), result("t1", "c1"), call("c2"), result("t2", "c2")];
+    let recorded = [
+        vec![started(RunAgentInput::new("t", "r1", calls.clone())), finished("r1")],
+        vec![started(RunAgentInput::new("t", "r2", answered.clone())), finished("r2")],
+    ]
+    .concat();
+    for held in [calls, answered.clone()] {
+        let mut attachment = Attachment::new().with_held(held.clone());
+        for event in &recorded {
+            attachment.record(event);
+        }
+        let sent = attachment.open();
+        let mut reader = agui_core::consumer::Conversation::new();
+        reader.set_messages(&held);
+        for event in &sent {
+            reader.apply(event, &mut Vec::new());
+        }
+        assert_eq!(reader.to_messages(), answered);
+        // Where one snapshot does, there is one.
+        let snapshots = types(&sent).iter().filter(|name| **name == "MESSAGES_SNAPSHOT").count();
+        assert_eq!(snapshots == 1, held == answered);
+    }
+}
+
 #[test]
 fn a_patch_of_another_state_is_preceded_by_that_state() {
     let patch = event(json!({"type": "STATE_DELTA", "delta": [{"op": "replace", "path": "/n", "value": 9}]}));
@@ -143,7 +265,7 @@ fn a_reader_of_a_thread_at_rest_gets_its_last_run_as_snapshots() {
     for event in run("r1", vec![question("q1")], "a1") {
         attachment.record(&event);
     }
-    let sent = attachment.open();
+    let sent = attachment.clone().open();
     assert_eq!(types(&sent), ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]);
     attachment.record(&started(RunAgentInput::new("t", "r2", [question("q1"), answer("a1")])));
     attachment.record(&event(json!({"type": "STATE_SNAPSHOT", "snapshot": 7})));

@@ -399,3 +399,16 @@ fn debug_output_hides_credentials() {
     let endpoint = Endpoint::new(idle).with_bearer_token("s3cret");
     assert!(!format!("{endpoint:?}").contains("s3cret"));
 }
+
+#[tokio::test]
+async fn ids_of_threads_and_runs_have_a_length() {
+    let endpoint = Endpoint::new(idle).with_max_id_bytes(4);
+    let input =
+        |thread: &str, run: &str| json!({ "threadId": thread, "runId": run, "messages": [] }).to_string();
+    for (thread, run, path) in [("t1234", "r", "threadId"), ("t", "r1234", "runId")] {
+        let answer = refused(call(&endpoint, post(&input(thread, run))).await, 400, "invalid_input").await;
+        assert_eq!(answer["path"], path);
+        assert_eq!(answer["message"], format!("{path} is longer than 4 bytes."));
+    }
+    assert_eq!(call(&endpoint, post(&input("t123", "r123"))).await.status(), 200);
+}

@@ -101,8 +101,8 @@ pub enum FollowError {
     /// What the cursor names is not in the record any more: it was dropped, or compacted. A reader starts anew.
     #[error("the record no longer has the place that the cursor names")]
     CursorExpired,
-    /// The run in progress has as many followers as it may.
-    #[error("the run has as many followers as it may")]
+    /// The thread has as many followers as it may.
+    #[error("the thread has as many followers as it may")]
     TooManyFollowers,
     /// The store failed.
     #[error(transparent)]

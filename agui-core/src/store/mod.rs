@@ -29,6 +29,7 @@ mod error;
 mod follow;
 mod lease;
 mod memory;
+mod realign;
 mod record;
 pub mod replay;
 mod size;
@@ -155,7 +156,7 @@ pub trait RunStore: Send + Sync + 'static {
     /// that is in progress now has ended. `None` if nothing is known of the thread.
     ///
     /// # Errors
-    /// The cursor's place is not in the record any more; the run has as many followers as it may; the store cannot be
+    /// The cursor's place is not in the record any more; the thread has as many followers as it may; the store cannot be
     /// reached.
     fn follow(
         &self,

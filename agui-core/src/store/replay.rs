@@ -7,8 +7,11 @@
 //! What is recorded is not judged here, and not repaired: only a run that has no ending gets one, because a reader that
 //! verifies cannot go on to the next run without it.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
+use super::realign::{self, Asides, onward};
 use crate::chunk::ChunkExpander;
 use crate::consumer::Conversation;
 use crate::{
@@ -25,7 +28,9 @@ pub fn lost() -> Event {
 /// The replay for a client that holds nothing.
 ///
 /// `RUN_STARTED` carries the input without state and forwarded properties, which are not for every reader of the thread.
-/// An input that does not continue the conversation is restated by a `MESSAGES_SNAPSHOT`. The state of the first input is
+/// Where an input does not continue the conversation, `MESSAGES_SNAPSHOT`s behind it make the reader's messages those
+/// that the client which sent it goes on with: the last of them has the input's, and among them the activities, and
+/// the reasoning of a client that sends none, which are not those of a discarded answer. The state of the first input is
 /// a `STATE_SNAPSHOT`, and so is that of a later one whose run patches another state than the one replayed so far.
 ///
 /// # Examples
@@ -118,15 +123,10 @@ impl Replay {
             input.context.get_or_insert_default();
             input.state.take().unwrap_or_else(|| Value::Object(Map::new()))
         });
-        let departs = started.input.as_ref().map(|input| &input.messages);
-        let departs = departs.filter(|messages| !continues(&self.conversation, messages)).cloned();
+        let restated = started.input.as_ref().map_or_else(Vec::new, |input| self.departure(&input.messages));
         self.say(Event::from(started), out);
-        if let Some(messages) = departs {
-            if !in_order(&self.conversation, &messages) {
-                // A snapshot leaves known messages where they are, so they have to go first.
-                self.say(MessagesSnapshotEvent::new([]).into(), out);
-            }
-            self.say(MessagesSnapshotEvent::new(messages).into(), out);
+        for snapshot in restated {
+            self.say(snapshot, out);
         }
         if self.runs == 1 && self.baseline.as_ref().is_some_and(|state| *state != *self.conversation.state())
         {
@@ -134,6 +134,27 @@ impl Replay {
             self.has_state = true;
             self.say(StateSnapshotEvent::new(state).into(), out);
         }
+    }
+
+    /// The snapshots behind the start of a run whose input is not simply what is held with more behind it.
+    fn departure(&self, input: &[Message]) -> Vec<Event> {
+        let held: Vec<_> = self.conversation.messages().collect();
+        // Most inputs are, and need no more than a comparison of messages, whatever the thread is long.
+        if let Some((same, more)) = input.split_at_checked(held.len())
+            && same.iter().eq(held.iter().copied())
+        {
+            let mut new = HashSet::with_capacity(more.len());
+            let is_new = |message: &Message| self.conversation.message(message.id()).is_none();
+            if more.iter().all(|message| is_new(message) && new.insert(message.id())) {
+                return Vec::new();
+            }
+        }
+        let onward = onward(&held, input);
+        // What the start adds to a reader's messages.
+        let mut known: HashSet<_> = held.iter().map(|message| message.id()).collect();
+        let mut told = held;
+        told.extend(input.iter().filter(|message| known.insert(message.id())));
+        realign::snapshots(&told, &onward)
     }
 
     /// Sends an event and folds it.
@@ -148,29 +169,6 @@ impl Replay {
         self.said = true;
         out.push(event);
     }
-}
-
-/// Whether an input's messages are those held, with others behind them. Activities are never in an input (`STATE-9`), and
-/// reasoning is not in everybody's.
-fn continues(held: &Conversation, messages: &[Message]) -> bool {
-    let mut wanted = messages.iter().peekable();
-    for message in held.messages() {
-        if wanted.peek() == Some(&message) {
-            wanted.next();
-        } else if !matches!(message, Message::Activity(_) | Message::Reasoning(_)) {
-            return false;
-        }
-    }
-    wanted.all(|message| held.message(message.id()).is_none())
-}
-
-/// Whether the messages stand in the conversation in this order.
-fn in_order(held: &Conversation, messages: &[Message]) -> bool {
-    let mut wanted = messages.iter().map(Message::id).peekable();
-    for message in held.messages() {
-        wanted.next_if(|id| *id == message.id());
-    }
-    wanted.peek().is_none()
 }
 
 /// A run with everything before it as snapshots behind its `RUN_STARTED`, in place of the runs that are dropped. `None` if
@@ -209,8 +207,8 @@ pub fn restate<'e>(
 
 /// The stream for a client that holds some of the conversation: one run, with what came before it as snapshots.
 ///
-/// It is told the record first. When the follower has caught up, or the record is at its end,
-/// [`open`](Self::open) gives what to send; what comes after goes through [`live`](Self::live).
+/// It is told what the client [holds](Self::with_held), then the record. When the follower has caught up, or the record
+/// is at its end, [`open`](Self::open) gives what to send; what comes after goes through [`live`](Self::live).
 ///
 /// # Examples
 /// ```
@@ -232,6 +230,11 @@ pub fn restate<'e>(
 pub struct Attachment {
     replay: Replay,
     expander: ChunkExpander,
+    /// What the reader says it holds.
+    held: Vec<Message>,
+    asides: Asides,
+    /// What would leave the reader with nothing.
+    emptied: Vec<Event>,
     /// The last run's beginning and ending.
     started: Option<Box<RunStartedEvent>>,
     ended: Option<Event>,
@@ -261,6 +264,17 @@ impl Attachment {
         Self::default()
     }
 
+    /// An attachment of a reader that holds these messages: those of its request, among which there are no activities
+    /// (`STATE-9`).
+    ///
+    /// A snapshot leaves known messages where they are, and what it says nothing about (`STATE-6`). A reader whose
+    /// messages would not come to be those of the thread by one alone is sent others before it.
+    #[must_use]
+    pub fn with_held(mut self, messages: impl Into<Vec<Message>>) -> Self {
+        self.held = messages.into();
+        self
+    }
+
     /// Takes an event of the record.
     pub fn record(&mut self, event: &Event) {
         let mut expanded = std::mem::take(&mut self.scratch);
@@ -268,6 +282,7 @@ impl Attachment {
         let _ = self.expander.expand(event.clone(), |event| expanded.push(event));
         for event in expanded.drain(..) {
             self.track(&event);
+            self.asides.note(&event);
             self.replay.feed(&event, &mut Vec::new());
         }
         self.scratch = expanded;
@@ -284,15 +299,15 @@ impl Attachment {
     }
 
     /// What to send of the record: a run in progress as far as it is, or the last run with its ending. Nothing if no run
-    /// is recorded.
+    /// is recorded. Called once: what has been folded until then is let go of, for a reader that may take hours.
     pub fn open(&mut self) -> Vec<Event> {
-        let Some(started) = &self.started else { return Vec::new() };
+        let Some(started) = &mut self.started else { return Vec::new() };
         // All messages are in the snapshot, in their order, which an echoed input could only disturb.
-        let mut started = started.clone();
         started.input = None;
+        let started = started.clone();
         let conversation = self.replay.conversation();
-        let mut out =
-            vec![Event::RunStarted(started), MessagesSnapshotEvent::new(conversation.to_messages()).into()];
+        let mut out = vec![Event::RunStarted(started)];
+        out.extend(self.asides.snapshots(&self.held, &conversation.to_messages()));
         if self.is_active() {
             // The run's patches are for what it was given, whatever the thread has come to.
             let state = self.replay.baseline.as_ref().unwrap_or_else(|| conversation.state());
@@ -308,7 +323,18 @@ impl Attachment {
             }
             out.push(self.ended.clone().unwrap_or_else(lost));
         }
+        self.emptied = self.asides.emptied(&self.held);
+        (self.held, self.asides) = (Vec::new(), Asides::default());
+        self.replay = Replay { active: self.replay.active, ..Replay::default() };
+        self.subagents = Vec::new();
+        self.open = Vec::new();
         out
+    }
+
+    /// What has the reader let go of all messages, to be sent behind a `RUN_STARTED` in place of what
+    /// [`open`](Self::open) gave, where that is too large. A [`Replay`] of the record can follow.
+    pub fn emptied(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.emptied)
     }
 
     /// Takes an event that came after [`open`](Self::open), and adds what to send of it: chunks in the form that goes on

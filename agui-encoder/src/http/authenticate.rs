@@ -11,6 +11,7 @@ use ::http::header::{ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, ORIGIN};
 use ::http::{HeaderMap, Method};
 use agui_core::RunAgentInput;
 use agui_core::producer::Extensions;
+use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::{Refusal, RefusalCode, RequestHead};
@@ -52,13 +53,15 @@ pub enum Intent {
     Stop,
 }
 
-/// A token that callers have to present.
+/// A token that callers have to present, by its digest: two digests are of one length, so that comparing them takes as
+/// long whatever is presented. The text itself is not kept. Absent where the configured token is empty.
 #[derive(Clone)]
-pub(crate) struct BearerToken(Arc<str>);
+pub(crate) struct BearerToken(Option<[u8; 32]>);
 
 impl BearerToken {
     pub(crate) fn new(token: impl Into<String>) -> Self {
-        Self(Arc::from(token.into()))
+        let token = token.into();
+        Self((!token.is_empty()).then(|| digest(token.as_bytes())))
     }
 
     /// Whether the request presents the token. An empty configured token admits nobody.
@@ -69,9 +72,14 @@ impl BearerToken {
         let presented = rest.trim_ascii();
         let well_formed = scheme.eq_ignore_ascii_case(b"bearer") && rest.first() == Some(&b' ');
         // Compared whatever the scheme, so that the time says nothing about the token.
-        let equal = bool::from(presented.ct_eq(self.0.as_bytes()));
-        well_formed && equal && !self.0.is_empty()
+        let presented = digest(presented);
+        let equal = self.0.is_some_and(|token| bool::from(presented.ct_eq(&token)));
+        well_formed && equal
     }
+}
+
+fn digest(token: &[u8]) -> [u8; 32] {
+    Sha256::digest(token).into()
 }
 
 impl fmt::Debug for BearerToken {
@@ -135,4 +143,31 @@ fn is_preflight(head: &RequestHead) -> bool {
     *head.method() == Method::OPTIONS
         && head.headers().contains_key(ORIGIN)
         && head.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_admits_itself_and_nothing_of_another_length_or_content() {
+        let long = "s3cret-".repeat(1_000);
+        for configured in ["s", "s3cret", "schl\u{fc}ssel", long.as_str()] {
+            let token = BearerToken::new(configured);
+            let admits = |presented: &str| {
+                let mut headers = HeaderMap::new();
+                let value =
+                    ::http::HeaderValue::from_bytes(format!("Bearer {presented}").as_bytes()).unwrap();
+                headers.insert(AUTHORIZATION, value);
+                token.admits(&headers)
+            };
+            assert!(admits(configured));
+            let mut shorter = configured.to_owned();
+            shorter.pop();
+            for other in ["", "S", &shorter, &format!("{configured}x"), &format!("x{configured}")] {
+                assert!(!admits(other), "{other:?} for {configured:?}");
+            }
+            assert_eq!(format!("{token:?}"), "BearerToken");
+        }
+    }
 }

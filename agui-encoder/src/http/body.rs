@@ -204,10 +204,22 @@ impl EventBody {
             }
             self.encode_batch(&mut chunk);
         }
+        // The reader may take its time with the bytes. Events that have been encoded are not needed for that.
+        if self.encoded == self.batch.events().len() {
+            self.batch.cleared();
+            self.encoded = 0;
+        } else if chunk.len() > BURST_BYTES {
+            self.encoded -= self.batch.forget(self.encoded);
+        }
         if !chunk.is_empty() {
             self.burst += chunk.len();
             if let Some(keep_alive) = &mut self.keep_alive {
                 keep_alive.touch();
+            }
+            if chunk.len() > BURST_BYTES {
+                // A buffer that a large event has made grow is up to twice as large as the event, and would stay with
+                // the body behind the bytes.
+                return Poll::Ready(Some(Bytes::copy_from_slice(&chunk)));
             }
             let bytes = chunk.split().freeze();
             if !self.done {

@@ -6,18 +6,27 @@ use agui_core::{RunAgentInput, Warning};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Refusal, RefusalCode};
+use super::settings::Settings;
+use super::{Refusal, RefusalCode, judge};
 
 /// Reads an input, with what was odd about it.
-pub(crate) fn read(body: &[u8], generate_ids: bool) -> Result<(RunAgentInput, Vec<Warning>), Refusal> {
-    RunAgentInput::from_json(body)
+pub(crate) fn read(body: &[u8], settings: &Settings) -> Result<(RunAgentInput, Vec<Warning>), Refusal> {
+    let (input, warnings) = RunAgentInput::from_json(body)
         .or_else(|error| match &error {
-            InputError::Malformed(malformed) if generate_ids && is_missing_id(malformed) => {
+            InputError::Malformed(malformed) if settings.generate_ids && is_missing_id(malformed) => {
                 read_with_generated_ids(body)
             }
             _ => Err(error),
         })
-        .map_err(|error| refusal(&error))
+        .map_err(|error| refusal(&error))?;
+    check_ids(&input, settings)?;
+    Ok((input, warnings))
+}
+
+/// Refuses ids that are longer than what is kept of every thread may be.
+fn check_ids(input: &RunAgentInput, settings: &Settings) -> Result<(), Refusal> {
+    judge::member_id(settings, "threadId", input.thread_id.as_str())?;
+    judge::member_id(settings, "runId", input.run_id.as_str())
 }
 
 fn refusal(error: &InputError) -> Refusal {
@@ -52,12 +61,13 @@ fn read_with_generated_ids(body: &[u8]) -> Result<(RunAgentInput, Vec<Warning>),
 /// [`read`] for an input that was part of something else.
 pub(crate) fn read_value(
     mut raw: Value,
-    generate: bool,
+    settings: &Settings,
     mut warnings: Vec<Warning>,
 ) -> Result<(RunAgentInput, Vec<Warning>), Refusal> {
-    let generated = if generate { generate_ids(&mut raw) } else { None };
+    let generated = if settings.generate_ids { generate_ids(&mut raw) } else { None };
     let input = enforce::received_input(raw, &mut warnings)
         .map_err(|error| refusal(&InputError::Malformed(error)))?;
+    check_ids(&input, settings)?;
     warnings.extend(generated);
     Ok((input, warnings))
 }

@@ -7,10 +7,11 @@ use ::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, VARY};
 use ::http::{HeaderName, HeaderValue, Response};
 use agui_core::RunAgentInput;
 use agui_core::producer::Extensions;
+use agui_core::store::ThreadKey;
 use bytes::Bytes;
 
 use super::authenticate::{Admission, Intent, guard, guard_call};
-use super::registry::{Quota, Registry, Slot};
+use super::registry::Quota;
 use super::settings::Settings;
 use super::{Body, Refusal, RefusalCode, RequestBody};
 use crate::{Format, negotiate_with};
@@ -40,6 +41,22 @@ pub(crate) fn complete(settings: &Settings, body: RequestBody) -> Result<Bytes, 
     }
 }
 
+/// Refuses a member of the body that is too long for an id of a thread or a run.
+pub(crate) fn member_id(settings: &Settings, name: &'static str, id: &str) -> Result<(), Refusal> {
+    if id.len() <= settings.max_id_bytes {
+        return Ok(());
+    }
+    let message = format!("{name} is longer than {} bytes.", settings.max_id_bytes);
+    Err(Refusal::new(RefusalCode::InvalidInput).with_message(message).with_path(name))
+}
+
+/// The same for the thread that a request names elsewhere.
+pub(crate) fn named_thread(settings: &Settings, id: &str) -> Result<(), Refusal> {
+    member_id(settings, "threadId", id).map_err(|refusal| {
+        Refusal::new(RefusalCode::InvalidRequest).with_message(refusal.message().to_owned())
+    })
+}
+
 /// Asks the application's hook.
 pub(crate) async fn admit(
     settings: &Settings,
@@ -54,12 +71,12 @@ pub(crate) async fn admit(
     guard(|| admit(asked)).await?
 }
 
-/// Takes a place for a run, if the limits leave one.
-pub(crate) fn enter(
+/// What limits the runs of a caller. A run on a thread is named by it where the thread has one at a time.
+pub(crate) fn quota(
     settings: &Settings,
-    registry: &Arc<Registry>,
     extensions: &Extensions,
-) -> Result<Slot, Refusal> {
+    thread: Option<ThreadKey>,
+) -> Result<Quota, Refusal> {
     let identity = settings
         .max_runs_per_identity
         .as_ref()
@@ -68,7 +85,7 @@ pub(crate) fn enter(
         })
         .transpose()?
         .flatten();
-    registry.enter(Quota { max_runs: settings.max_runs, identity })
+    Ok(Quota { thread, max_runs: settings.max_runs, identity })
 }
 
 /// The head of every answer that is a stream.

@@ -28,6 +28,7 @@ mod handlers;
 mod head;
 mod input;
 mod judge;
+mod opening;
 mod pending;
 mod record;
 mod refusal;

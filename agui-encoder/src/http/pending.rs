@@ -83,11 +83,11 @@ impl Accepted {
     pub(crate) async fn judge(self, body: RequestBody) -> Result<Admitted, Refusal> {
         let settings = &self.endpoint.settings;
         let body = judge::complete(settings, body)?;
-        let (input, warnings) = input::read(&body, settings.generate_ids)?;
+        let (input, warnings) = input::read(&body, settings)?;
         let input = Arc::new(input);
         drop(body);
         judge::admit(settings, &self.extensions, &input, self.agent.name.as_ref(), Intent::Run).await?;
-        let slot = judge::enter(settings, &self.endpoint.registry, &self.extensions)?;
+        let slot = self.endpoint.registry.enter(judge::quota(settings, &self.extensions, None)?)?;
         Ok(Admitted { accepted: self, input, warnings, slot })
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! A run counts against the limits until its ending is about to become visible, so that a client which reacts to the
 //! ending is not refused because of the run it has just seen end. It is tracked until its driver is done.
+//!
+//! Where the limits leave no place, a run that supersedes another one is admitted as the heir to its place.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -10,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agui_core::producer::{CancelReason, RunControl};
+use agui_core::store::ThreadKey;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -35,14 +38,26 @@ struct Inner {
     /// The grace of the shutdown is over.
     cancelling: bool,
     next: u64,
-    counted: usize,
+    /// The runs that count, by the number of their slot.
+    places: HashMap<u64, Place>,
     per_identity: HashMap<String, usize>,
     tracked: HashMap<u64, Option<RunControl>>,
+}
+
+/// What a run that counts takes up.
+#[derive(Debug)]
+struct Place {
+    identity: Option<String>,
+    /// What it is in progress on, where that excludes other runs.
+    thread: Option<ThreadKey>,
+    /// The slot of the run that will have the place.
+    heir: Option<u64>,
 }
 
 /// What a run is admitted under.
 #[derive(Debug, Default)]
 pub(crate) struct Quota {
+    pub(crate) thread: Option<ThreadKey>,
     pub(crate) max_runs: Option<usize>,
     /// Whose run it is, and how many that caller may have.
     pub(crate) identity: Option<(String, usize)>,
@@ -74,18 +89,36 @@ impl Registry {
         {
             return Err(Refusal::new(RefusalCode::TooManyRuns));
         }
-        if quota.max_runs.is_some_and(|limit| inner.counted >= limit) {
+        if quota.max_runs.is_some_and(|limit| inner.places.len() >= limit) {
             return Err(Refusal::new(RefusalCode::Unavailable)
                 .with_message("The server has no room for another run."));
         }
         let id = inner.track();
-        inner.counted += 1;
         let identity = quota.identity.map(|(identity, _)| identity);
         if let Some(identity) = &identity {
             *inner.per_identity.entry(identity.clone()).or_default() += 1;
         }
+        inner.places.insert(id, Place { identity, thread: quota.thread, heir: None });
         drop(inner);
-        Ok(Slot { identity, counted: true, tracked: Tracked { registry: Arc::clone(self), id } })
+        Ok(Slot { registered: true, tracked: Tracked { registry: Arc::clone(self), id } })
+    }
+
+    /// Takes a run in that will have the place of the one in progress on its thread, as soon as that gives it up. `None`
+    /// if that run is none of this process's or of another caller's, or another one is to have its place.
+    pub(crate) fn inherit(self: &Arc<Self>, thread: &ThreadKey, identity: Option<&str>) -> Option<Slot> {
+        let mut inner = self.lock();
+        if inner.closing {
+            return None;
+        }
+        let heir = inner.next;
+        let place = inner.places.values_mut().find(|place| place.thread.as_ref() == Some(thread))?;
+        if place.heir.is_some() || place.identity.as_deref() != identity {
+            return None;
+        }
+        place.heir = Some(heir);
+        let id = inner.track();
+        drop(inner);
+        Some(Slot { registered: true, tracked: Tracked { registry: Arc::clone(self), id } })
     }
 
     /// Refuses what would outlive a shutdown.
@@ -135,8 +168,8 @@ fn closing() -> Refusal {
 /// The place of one run in the registry.
 #[derive(Debug)]
 pub(crate) struct Slot {
-    identity: Option<String>,
-    counted: bool,
+    /// Whether it has a place, or is the heir to one.
+    registered: bool,
     tracked: Tracked,
 }
 
@@ -172,12 +205,23 @@ impl Slot {
 
     /// Stops counting the run: its ending is about to be seen.
     pub(crate) fn release(&mut self) {
-        if !std::mem::replace(&mut self.counted, false) {
+        if !std::mem::replace(&mut self.registered, false) {
             return;
         }
-        let mut inner = self.tracked.registry.lock();
-        inner.counted = inner.counted.saturating_sub(1);
-        if let Some(identity) = &self.identity
+        let Tracked { registry, id } = &self.tracked;
+        let mut inner = registry.lock();
+        let Some(mut place) = inner.places.remove(id) else {
+            // An heir that gives up before the place is free.
+            for place in inner.places.values_mut().filter(|place| place.heir == Some(*id)) {
+                place.heir = None;
+            }
+            return;
+        };
+        if let Some(heir) = place.heir.take() {
+            inner.places.insert(heir, place);
+            return;
+        }
+        if let Some(identity) = &place.identity
             && let Some(count) = inner.per_identity.get_mut(identity)
         {
             *count = count.saturating_sub(1);

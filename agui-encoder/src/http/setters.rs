@@ -8,6 +8,12 @@ macro_rules! setters {
             self.settings(|settings| settings.max_body_bytes = bytes)
         }
 
+        /// Sets how many bytes `threadId` and `runId` may have, inclusive; 1,024 by default. A longer one is a 400. Both are
+        /// kept as long as the thread is.
+        pub fn with_max_id_bytes(self, bytes: usize) -> Self {
+            self.settings(|settings| settings.max_id_bytes = bytes)
+        }
+
         /// Sets after how much silence a comment goes out on SSE; 15 s by default. The binary wire has none. Zero and `None` turn it off.
         pub fn with_keep_alive(self, interval: impl Into<Option<std::time::Duration>>) -> Self {
             // Longer than any run; a clock cannot be asked for just any time.
@@ -37,7 +43,9 @@ macro_rules! setters {
             self.settings(|settings| settings.protobuf = protobuf)
         }
 
-        /// Asks every caller for this bearer token. It is compared in constant time, and an empty one admits nobody.
+        /// Asks every caller for this bearer token; an empty one admits nobody. What is compared, in constant time, are
+        /// SHA-256 digests: how long a refusal takes depends on what was presented, and says nothing about the token,
+        /// its length included. The token itself is not kept.
         pub fn with_bearer_token(self, token: impl Into<String>) -> Self {
             let token = $crate::http::authenticate::BearerToken::new(token);
             self.settings(|settings| settings.gate.token = Some(token))
@@ -126,13 +134,14 @@ macro_rules! setters {
             self.settings(|settings| settings.drive.timeout = timeout)
         }
 
-        /// Sets how many runs may be in progress at once; one more is a 503. Without bound by default.
+        /// Sets how many runs may be in progress at once; one more is a 503, or a 409 if its thread is busy. Without bound
+        /// by default.
         pub fn with_max_runs(self, runs: impl Into<Option<usize>>) -> Self {
             let runs = runs.into();
             self.settings(|settings| settings.max_runs = runs)
         }
 
-        /// Sets how many runs one caller may have in progress; one more is a 429. `identity_of` says who the caller is, from
+        /// Sets how many runs one caller may have in progress; one more is a 429, or a 409 if its thread is busy. `identity_of` says who the caller is, from
         /// what the authenticator and the layers in front left; `None` counts for nobody.
         pub fn with_max_runs_per_identity<F>(self, runs: usize, identity_of: F) -> Self
         where

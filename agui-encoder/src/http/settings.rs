@@ -20,6 +20,8 @@ pub(crate) type ErrorHook = Arc<dyn Fn(&RunError, &RunInfo) + Send + Sync>;
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) max_body_bytes: usize,
+    /// Of a thread or a run.
+    pub(crate) max_id_bytes: usize,
     pub(crate) keep_alive: Option<Duration>,
     pub(crate) wildcards: Wildcards,
     /// Whether binary formats of this build answer as well.
@@ -48,6 +50,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             max_body_bytes: 8 * 1024 * 1024,
+            max_id_bytes: 1024,
             keep_alive: Some(Duration::from_secs(15)),
             wildcards: Wildcards::default(),
             protobuf: true,
@@ -73,6 +76,7 @@ impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Settings")
             .field("max_body_bytes", &self.max_body_bytes)
+            .field("max_id_bytes", &self.max_id_bytes)
             .field("keep_alive", &self.keep_alive)
             .field("wildcards", &self.wildcards)
             .field("protobuf", &self.protobuf)

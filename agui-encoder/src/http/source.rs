@@ -13,6 +13,7 @@ use agui_core::store::EventBatch;
 
 use super::OnDisconnect;
 use super::follow::FollowReader;
+use super::opening::Opening;
 use super::record::{Tail, TailReader};
 
 /// Where a body gets its events.
@@ -25,6 +26,8 @@ pub(crate) enum Source {
     Recorded(RecordedSource),
     /// The record of a thread.
     Record(Box<FollowReader>),
+    /// The same, before the first event.
+    Opening(Opening),
 }
 
 /// See [`Source::Run`].
@@ -69,6 +72,11 @@ impl Batch {
         self.shared = Some((events, range));
     }
 
+    /// Lets the first of the reader's own events go, and says how many that were: none where they are shared.
+    pub(crate) fn forget(&mut self, first: usize) -> usize {
+        if self.shared.is_some() { 0 } else { self.own.drain(..first.min(self.own.len())).count() }
+    }
+
     /// Lets everything go but room for a few events.
     pub(crate) fn shrink(&mut self, room: usize) {
         let own = self.cleared();
@@ -86,12 +94,19 @@ impl Source {
             Self::Run(run) => run.events.poll_take(cx, batch.cleared()),
             Self::Recorded(run) => run.reader.poll_take(cx, batch),
             Self::Record(record) => record.poll_take(cx, batch.cleared()),
+            Self::Opening(opening) => {
+                let Poll::Ready(reader) = opening.poll_open(cx, batch.cleared()) else {
+                    return Poll::Pending;
+                };
+                *self = reader.map_or(Self::Empty, Self::Record);
+                if batch.events().is_empty() { self.poll_take(cx, batch) } else { Poll::Ready(true) }
+            }
         }
     }
 
     /// Whether the first terminal event is the last event.
     pub(crate) const fn ends_with_run(&self) -> bool {
-        !matches!(self, Self::Record(_))
+        !matches!(self, Self::Record(_) | Self::Opening(_))
     }
 
     /// The reader is gone.
@@ -115,7 +130,7 @@ impl Source {
     #[cfg(feature = "websocket")]
     pub(crate) fn stop(&self) {
         match self {
-            Self::Empty | Self::Record(_) => {}
+            Self::Empty | Self::Record(_) | Self::Opening(_) => {}
             Self::Run(run) => run.control.cancel(CancelReason::Stopped),
             Self::Recorded(run) => run.control.cancel(CancelReason::Stopped),
         }
@@ -124,7 +139,7 @@ impl Source {
     /// A way to say that the reader is gone; none where that changes nothing.
     pub(crate) fn disconnect(&self) -> Option<Disconnect> {
         let (control, policy, tail) = match self {
-            Self::Empty | Self::Record(_) => return None,
+            Self::Empty | Self::Record(_) | Self::Opening(_) => return None,
             Self::Run(run) => (&run.control, run.on_disconnect, None),
             Self::Recorded(run) => (&run.control, run.on_disconnect, Some(Arc::clone(run.reader.tail()))),
         };

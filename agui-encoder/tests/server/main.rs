@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers fail their test")]
 
+mod attaching;
 mod discovery;
 mod failing;
+mod places;
 mod reattach;
 mod refusals;
 mod runs;

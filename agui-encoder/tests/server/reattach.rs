@@ -19,14 +19,14 @@ const DELTAS: usize = 4_980;
 
 /// What a client comes to hold.
 #[derive(Debug, PartialEq)]
-struct Held {
+pub(crate) struct Held {
     messages: Value,
     state: Value,
     status: &'static str,
 }
 
 /// Folds a stream, which has to keep every rule.
-fn fold(input: &Value, sent: &[Value]) -> Held {
+pub(crate) fn fold(input: &Value, sent: &[Value]) -> Held {
     let mut session = Session::new();
     // A client that comes back makes a run id up, which no run has (`LIFE-9`).
     let mut input = input.clone();

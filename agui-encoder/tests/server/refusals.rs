@@ -12,7 +12,7 @@ use crate::support::{ask, events, post_to, text};
 use crate::{answer, connect, input, run, server, stop, wait};
 
 /// What a request is answered with: status, code, message.
-async fn refused(server: &AgentServer, request: Request<String>) -> (u16, String) {
+pub(crate) async fn refused(server: &AgentServer, request: Request<String>) -> (u16, String) {
     let response = ask(server, request).await;
     let status = response.status().as_u16();
     let answer = answer(response).await;
@@ -339,4 +339,46 @@ async fn a_sender_that_vanishes_starts_and_stops_nothing() {
     }
     assert_eq!(stop(&server, "wait", "t", &json!({})).await["stopped"], true);
     assert!(text(runner).await.contains("cancelled"));
+}
+
+#[tokio::test]
+async fn ids_of_threads_and_runs_have_a_length() {
+    let (fits, over) = ("ü".repeat(512), "x".repeat(1_025));
+    let server = server();
+    let envelope = |method: &str, params: Value, body: &Value| {
+        post_to("/", &json!({ "method": method, "params": params, "body": body }))
+    };
+    assert_eq!(events(run(&server, "greet", &input(&fits, &fits)).await).await.len(), 5);
+    assert_eq!(events(connect(&server, "greet", &input(&fits, &fits)).await).await.len(), 5);
+    for (asked, path) in [(input(&over, "r"), "threadId"), (input("t", &over), "runId")] {
+        let agent = json!({ "agentId": "greet" });
+        for request in [
+            post_to("/agent/greet/run", &asked),
+            post_to("/agent/greet/connect", &asked),
+            envelope("agent/run", agent.clone(), &asked),
+            envelope("agent/connect", agent, &asked),
+        ] {
+            let response = ask(&server, request).await;
+            assert_eq!(response.status(), 400);
+            let answer = answer(response).await;
+            assert_eq!((&answer["code"], &answer["path"]), (&json!("invalid_input"), &json!(path)));
+            assert_eq!(answer["message"], format!("{path} is longer than 1024 bytes."));
+        }
+    }
+    let stop_of = |thread: &str| format!("/agent/greet/stop/{thread}");
+    let params = |thread: &str| json!({ "agentId": "greet", "threadId": thread });
+    for (request, code) in [
+        (post_to(&stop_of(&over), &json!({})), "invalid_request"),
+        (envelope("agent/stop", params(&over), &json!({})), "invalid_request"),
+        (post_to(&stop_of("t"), &json!({ "runId": over })), "invalid_input"),
+        (envelope("agent/stop", params("t"), &json!({ "runId": over })), "invalid_input"),
+    ] {
+        assert_eq!(refused(&server, request).await, (400, code.to_owned()));
+    }
+    // The path is meant as it is decoded.
+    assert_eq!(stop(&server, "greet", &"%C3%BC".repeat(512), &json!({})).await["stopped"], false);
+
+    let server = server.with_max_id_bytes(1);
+    assert_eq!(events(run(&server, "greet", &input("t", "r")).await).await.len(), 5);
+    assert_eq!(refused(&server, post_to("/agent/greet/run", &input("t", "rr"))).await.0, 400);
 }

@@ -1,6 +1,7 @@
 //! What a browser needs, from the framework's own layer.
 
 use agui_core::{Run, RunEnd};
+use bytes::Bytes;
 use http::header::HOST;
 use http::{Method, Request};
 use http_body_util::Full;
@@ -23,26 +24,35 @@ fn assert_readable(answer: &Answer, what: &str) {
     assert!(vary.into_iter().any(names_origin), "{what}");
 }
 
-/// A browser asks first, without credentials, and wants to see its headers and methods named.
-pub async fn a_preflight_is_answered_without_credentials(start: Start) {
-    let server = start(endpoint(nothing).with_bearer_token("s3cret")).await;
-    let mut client = Client::connect(&server).await;
+/// What a browser asks first, without credentials, for a request of this method.
+pub(crate) fn preflight(path: &str, method: &str) -> Request<Full<Bytes>> {
     let preflight = Request::builder()
         .method(Method::OPTIONS)
-        .uri(PATH)
+        .uri(path)
         .header(HOST, "localhost")
         .header("origin", ORIGIN)
-        .header("access-control-request-method", "POST")
+        .header("access-control-request-method", method)
         .header("access-control-request-headers", "authorization,content-type,x-agent-id");
-    let answer = client.send(preflight.body(Full::default()).unwrap()).await;
+    preflight.body(Full::default()).unwrap()
+}
+
+/// A browser wants to see its headers and methods named.
+pub(crate) fn assert_preflight(answer: &Answer) {
     assert!(matches!(answer.status().as_u16(), 200 | 204), "{}", answer.status());
-    assert_readable(&answer, "preflight");
+    assert_readable(answer, "preflight");
     let methods = answer.header("access-control-allow-methods");
     assert!(methods.contains("POST") && methods.contains("GET"), "{methods}");
     let headers = answer.header("access-control-allow-headers").to_lowercase();
     for name in ["authorization", "content-type", "x-agent-id"] {
         assert!(headers.contains(name), "{name} in {headers}");
     }
+}
+
+/// A browser asks without credentials.
+pub async fn a_preflight_is_answered_without_credentials(start: Start) {
+    let server = start(endpoint(nothing).with_bearer_token("s3cret")).await;
+    let mut client = Client::connect(&server).await;
+    assert_preflight(&client.send(preflight(PATH, "POST")).await);
 }
 
 /// An answer that a page may not read is no answer: streams and refusals alike.

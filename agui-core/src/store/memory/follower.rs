@@ -36,9 +36,8 @@ impl MemoryFollower {
                 Some(_) => Err(FollowError::CursorExpired),
             };
         };
-        if let Some(active) = &thread.active
-            && active.log.lock().readers >= shared.limits.max_followers
-        {
+        // A thread at rest counts like any other: one that is read slowly is read for as long as one that is written.
+        if thread.readers >= shared.limits.max_followers {
             return Err(FollowError::TooManyFollowers);
         }
         let mut logs: VecDeque<_> = thread.runs.iter().map(|run| Arc::clone(&run.log)).collect();

@@ -42,7 +42,7 @@ pub struct MemoryLimits {
     pub max_run_bytes: usize,
     /// Bytes that are set aside for a run when it begins, and each time it needs more; 64 KiB by default.
     pub grant_bytes: usize,
-    /// Readers of a thread whose run is in progress; 64 by default.
+    /// Readers of a thread, whether a run of it is in progress or not; 64 by default.
     pub max_followers: usize,
     /// Ended runs that a thread keeps; 1,000 by default, at least one. The oldest kept one begins with snapshots in
     /// place of what was dropped.
@@ -87,7 +87,7 @@ impl MemoryLimits {
         self
     }
 
-    /// Sets how many may read a thread whose run is in progress.
+    /// Sets how many may read a thread at once.
     pub const fn with_max_followers(mut self, followers: usize) -> Self {
         self.max_followers = followers;
         self

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use ::http::Response;
-use agui_core::Warning;
-use agui_core::store::{FollowError, ThreadKey};
+use agui_core::store::{FollowError, Follower, ThreadKey};
+use agui_core::{Message, Warning};
 
 use super::run::Read;
-use super::{Asked, Refusal, StoreRefusal};
+use super::{Asked, Inner, Refusal, StoreRefusal};
 use crate::Encoder;
 use crate::http::authenticate::Intent;
 use crate::http::body::{EventBody, EventBodySetup};
 use crate::http::drive::Reporter;
 use crate::http::follow::{FollowReader, View};
 use crate::http::handlers::Agent;
+use crate::http::opening::{Again, Opening};
 use crate::http::source::Source;
 use crate::http::{Body, RefusalCode, RunInfo, judge};
 
@@ -35,10 +36,17 @@ impl Asked {
         let source = match follower.filter(|_| known) {
             // Every new chat asks, before its first run.
             None => Source::Empty,
+            Some(follower) if input.messages.is_empty() => {
+                Source::Record(Box::new(self.server.reader(follower, View::replay())))
+            }
             Some(follower) => {
-                let view = if input.messages.is_empty() { View::replay() } else { View::attachment() };
-                let closed = self.server.registry.closed.clone().cancelled_owned();
-                Source::Record(Box::new(FollowReader::new(follower, view, closed)))
+                // Clients from before 1.0 let go of reasoning only for other reasoning, and would add to what they have.
+                let reasons = input.messages.iter().any(|message| matches!(message, Message::Reasoning(_)));
+                let keeps = reasons && input.protocol_version.is_none();
+                let owner = self.owner()?;
+                let again = (!keeps).then(|| Arc::clone(&self.server).again(key, owner));
+                let reader = self.server.reader(follower, View::attachment(&input.messages));
+                Source::Opening(Opening::spawn(reader, again, Arc::clone(&self.server.opening)))
             }
         };
         let info = RunInfo::new(&input, agent.name);
@@ -56,11 +64,29 @@ impl Asked {
     }
 }
 
+impl Inner {
+    fn reader(&self, follower: Follower, view: View) -> FollowReader {
+        let closed = self.registry.closed.clone().cancelled_owned();
+        FollowReader::new(follower, view, self.settings.limits.max_event_bytes, closed)
+    }
+
+    /// Opens a thread once more. It may have become somebody else's.
+    fn again(self: Arc<Self>, key: ThreadKey, owner: Option<Arc<str>>) -> Again {
+        Box::new(move |emptied| {
+            Box::pin(async move {
+                let follower = self.within(self.store.follow_boxed(&key, None)).await.ok()??;
+                let record = self.within(self.store.thread_boxed(&key)).await.ok()??;
+                (record.owner == owner).then(|| self.reader(follower, View::anew(emptied)))
+            })
+        })
+    }
+}
+
 impl From<StoreRefusal<FollowError>> for Refusal {
     fn from(StoreRefusal(error): StoreRefusal<FollowError>) -> Self {
         match error {
             FollowError::TooManyFollowers => {
-                Self::new(RefusalCode::Unavailable).with_message("The run has as many readers as it may.")
+                Self::new(RefusalCode::Unavailable).with_message("The thread has as many readers as it may.")
             }
             FollowError::Store(error) => StoreRefusal(error).into(),
             error => {

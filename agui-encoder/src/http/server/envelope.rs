@@ -30,7 +30,7 @@ impl Asked {
                 let agent = param(params, "agentId")?;
                 let body = body.ok_or_else(|| bad("The envelope must have a `body`."))?;
                 let agent = server.agent(agent)?;
-                let read = input::read_value(body, server.settings.generate_ids, warnings)?;
+                let read = input::read_value(body, &server.settings, warnings)?;
                 if method == "agent/run" {
                     self.run(agent, read).await
                 } else {

@@ -33,6 +33,7 @@ use agui_core::{DynRunHandler, RunHandler, ThreadId};
 
 pub use info::AgentInfo;
 use route::{Call, Route};
+use tokio::sync::Semaphore;
 
 use super::authenticate::guard_call;
 use super::handlers::Agent;
@@ -40,7 +41,9 @@ use super::record::{OnRecordFailure, RecordSettings};
 use super::registry::Registry;
 use super::setters::setters;
 use super::settings::{IdentityOf, Settings};
-use super::{Begun, Body, OnDisconnect, Pending, Refusal, RefusalCode, RequestBody, RequestHead, judge};
+use super::{
+    Begun, Body, OnDisconnect, Pending, Refusal, RefusalCode, RequestBody, RequestHead, judge, opening,
+};
 use crate::Format;
 
 /// Agents behind HTTP, with a record of their threads. Cheap to clone; clones share runs, limits and shutdown.
@@ -94,6 +97,8 @@ pub(crate) struct Inner {
     supersede: bool,
     envelope: bool,
     record: RecordSettings,
+    /// Places for threads that are being opened.
+    opening: Arc<Semaphore>,
 }
 
 #[derive(Clone)]
@@ -127,6 +132,7 @@ impl AgentServer {
             supersede: false,
             envelope: true,
             record,
+            opening: Arc::new(Semaphore::new(opening::AT_A_TIME)),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -217,7 +223,9 @@ impl AgentServer {
     }
 
     /// Sets what a run on a busy thread means: a 409 by default; with `true` the run in progress is stopped first, and
-    /// the new one begins when it has ended. One that does not end in time is a 409 all the same.
+    /// the new one begins when it has ended. One that does not end in time is a 409 all the same. Where a limit on runs
+    /// leaves no place, the new run has the place of the one it supersedes, if that is the same caller's and in progress
+    /// on this server.
     pub fn with_supersede(self, supersede: bool) -> Self {
         self.set(|inner| inner.supersede = supersede)
     }

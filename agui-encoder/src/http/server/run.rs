@@ -6,7 +6,7 @@ use std::time::Duration;
 use ::http::Response;
 use agui_core::producer::{RunSetup, launch};
 use agui_core::store::{BeginError, NewRun, RunLease, ThreadKey};
-use agui_core::{RunAgentInput, Warning};
+use agui_core::{RunAgentInput, RunId, Warning};
 use bytes::Bytes;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -29,20 +29,45 @@ pub(crate) type Read = (RunAgentInput, Vec<Warning>);
 
 impl Asked {
     pub(crate) fn input(&self, body: &Bytes) -> Result<Read, Refusal> {
-        input::read(body, self.server.settings.generate_ids)
+        input::read(body, &self.server.settings)
     }
 
     pub(crate) async fn run(self, agent: Agent, (input, warnings): Read) -> Result<Response<Body>, Refusal> {
         let settings = &self.server.settings;
         let input = Arc::new(input);
         judge::admit(settings, &self.extensions, &input, agent.name.as_ref(), Intent::Run).await?;
-        let slot = judge::enter(settings, &self.server.registry, &self.extensions)?;
         let agent_id = agent.name.clone().unwrap_or_default();
         let key = ThreadKey::new(agent_id, input.thread_id.clone());
         let mut new = NewRun::new(input.run_id.clone());
         new.owner = self.owner()?;
+        let slot = self.enter(&key).await?;
         let lease = self.begin(&key, new).await?;
         Ok(self.start(agent, input, &warnings, slot, lease))
+    }
+
+    /// Takes a place for a run. Where the limits leave none, it is the thread that is said to be busy if it is, and a run
+    /// that supersedes another has the place of that.
+    async fn enter(&self, key: &ThreadKey) -> Result<Slot, Refusal> {
+        let registry = &self.server.registry;
+        registry.check_open()?;
+        let quota = judge::quota(&self.server.settings, &self.extensions, Some(key.clone()))?;
+        let identity = quota.identity.as_ref().map(|(identity, _)| identity.clone());
+        let full = match registry.enter(quota) {
+            Ok(slot) => return Ok(slot),
+            Err(full) => full,
+        };
+        let owner = self.owner()?;
+        let Some(record) = self.server.within(self.server.store.thread_boxed(key)).await? else {
+            return Err(full);
+        };
+        if record.owner != owner {
+            return Err(foreign());
+        }
+        match record.active_run() {
+            None => Err(full),
+            Some(_) if self.server.supersede => registry.inherit(key, identity.as_deref()).ok_or(full),
+            Some(run_id) => Err(busy(run_id)),
+        }
     }
 
     /// Makes the run the thread's, after the one in progress where that is superseded.
@@ -142,10 +167,14 @@ impl Asked {
     }
 }
 
+fn busy(run_id: &RunId) -> Refusal {
+    Refusal::new(RefusalCode::ThreadBusy).with_run_id(run_id.as_str())
+}
+
 impl From<StoreRefusal<BeginError>> for Refusal {
     fn from(StoreRefusal(error): StoreRefusal<BeginError>) -> Self {
         match error {
-            BeginError::Busy { run_id } => Self::new(RefusalCode::ThreadBusy).with_run_id(run_id.as_str()),
+            BeginError::Busy { run_id } => busy(&run_id),
             BeginError::RunIdUsed => Self::new(RefusalCode::RunExists),
             BeginError::OtherOwner => foreign(),
             BeginError::Full => Self::new(RefusalCode::Unavailable)

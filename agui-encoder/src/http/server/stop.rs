@@ -34,6 +34,10 @@ impl Asked {
         run: Option<RunId>,
     ) -> Result<Response<Body>, Refusal> {
         let server = &self.server;
+        judge::named_thread(&server.settings, thread.as_str())?;
+        if let Some(run) = &run {
+            judge::member_id(&server.settings, "runId", run.as_str())?;
+        }
         let asked = RunAgentInput::new(thread.clone(), run.clone().unwrap_or_else(|| "".into()), []);
         judge::admit(&server.settings, &self.extensions, &Arc::new(asked), agent.name.as_ref(), Intent::Stop)
             .await?;

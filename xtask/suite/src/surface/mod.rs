@@ -29,6 +29,7 @@ macro_rules! surface_suite {
                 credentials_are_judged_before_paths
                 a_body_over_the_limit_is_refused_everywhere
                 the_door_can_be_closed
+                a_thousand_preflights_are_answered_and_runs_go_on
                 requests_at_once_reach_their_own_agents
             }
             runs {

@@ -1,13 +1,18 @@
 //! Which requests there are below a prefix, and that a framework leaves their paths alone.
 
+use std::sync::Arc;
+
 use agui_core::{Run, RunEnd, RunError};
 use agui_encoder::http::AgentServer;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
-use super::site::{Site, expect, holding_nothing, silent, turn};
+use super::site::{Site, expect, holding_nothing, said, silent, soon, text_of, turn, words};
 use crate::StartServer;
 use crate::client::types;
+use crate::cors::{assert_preflight, preflight};
 
 /// An agent that says which run of which thread this is.
 fn telling() -> AgentServer {
@@ -180,6 +185,42 @@ pub async fn the_door_can_be_closed(start: StartServer) {
         expect(site.post(path, r#"{"method":"info"}"#).await, 404, "not_found").await;
     }
     assert_eq!(site.ask(Method::GET, "/info").await.status(), StatusCode::OK);
+}
+
+/// A page asks before every request, on connections that it keeps, and has no credentials to show then.
+pub async fn a_thousand_preflights_are_answered_and_runs_go_on(start: StartServer) {
+    const CONNECTIONS: usize = 4;
+    const ROUTES: [(&str, &str); 5] = [
+        ("", "POST"),
+        ("/info", "GET"),
+        ("/agent/a/run", "POST"),
+        ("/agent/a/connect", "POST"),
+        ("/agent/a/stop/trip%2F7", "POST"),
+    ];
+    let permits = Arc::new(Semaphore::new(1));
+    let agents = AgentServer::new().with_agent("a", words(2, &permits)).with_bearer_token("s3cret");
+    let mut site = Site::new(start, agents).await;
+    site.set("authorization", "Bearer s3cret");
+    let mut running = site.run(&turn("t", "r")).await;
+    running.read_to("0 ").await;
+    let mut asking = JoinSet::new();
+    for _ in 0..CONNECTIONS {
+        let (mut client, prefix) = site.client().await;
+        asking.spawn(async move {
+            let asked = ROUTES.iter().cycle().take(1_000 / CONNECTIONS);
+            for (path, method) in asked {
+                let answer = client.send(preflight(&format!("{prefix}{path}"), method)).await;
+                assert_preflight(&answer);
+                assert_eq!(answer.text().await, "");
+            }
+        });
+    }
+    while let Some(asked) = asking.join_next().await {
+        asked.unwrap();
+    }
+    permits.add_permits(3);
+    assert_eq!(text_of(&soon(running.events()).await), "1 ");
+    assert_eq!(text_of(&soon(site.run(&turn("t", "r2")).await.events()).await), said(2));
 }
 
 /// Each has its own thread and input, and agents share nothing.

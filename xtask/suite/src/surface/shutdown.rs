@@ -26,8 +26,8 @@ pub async fn a_shutdown_ends_the_runs_and_all_who_watch(start: StartServer) {
     let mut calls = Vec::new();
     for thread in ["t1", "t2"] {
         calls.push(site.run(&turn(thread, "r")).await);
-        for _ in 0..2 {
-            calls.push(site.connect(&holding_nothing(thread)).await);
+        for consumer in [holding_nothing(thread), turn(thread, "again")] {
+            calls.push(site.connect(&consumer).await);
         }
     }
     for call in &mut calls {

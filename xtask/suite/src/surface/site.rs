@@ -112,6 +112,11 @@ impl Site {
         Call { client, answer }
     }
 
+    /// A connection, and where the surface is on it.
+    pub(super) async fn client(&self) -> (Client, &'static str) {
+        (Client::connect(&self.server).await, self.prefix)
+    }
+
     /// A request with a method and no body.
     pub(super) async fn ask(&self, method: Method, path: &str) -> Call {
         self.send(method, path, &[], "").await
