@@ -40,9 +40,6 @@ if what == 'add' or what == 'admit' then
   if runs > 0 then
     put(tag, before, {sum[1] + ARGV[3], runs, sum[3] + ARGV[5]})
     redis.call('ZADD', KEYS[1], now, tag)
-    for _, key in ipairs(KEYS) do
-      redis.call('PEXPIRE', key, ARGV[6])
-    end
   else
     put(tag, before, nil)
   end
@@ -55,6 +52,12 @@ elseif what == 'use' then
   redis.call('ZADD', KEYS[1], 'XX', now, tag)
 elseif before then
   put(tag, before, nil)
+end
+if what ~= 'del' then
+  -- The count lives for as long as what it counts, which a run in progress keeps on.
+  for _, key in ipairs(KEYS) do
+    redis.call('PEXPIRE', key, ARGV[6])
+  end
 end
 local function reply(admitted, victims)
   local all = redis.call('HMGET', KEYS[3], unpack(names))
