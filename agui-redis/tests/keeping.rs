@@ -90,7 +90,9 @@ async fn ten_thousand_threads_are_as_many_as_there_may_be() {
     let server = RedisServer::start();
     let limits = RedisLimits::default().with_max_threads(10_000);
     let store = limited(&server, limits).await;
-    for chunk in (0..10_240).collect::<Vec<_>>().chunks(256) {
+    // Those that run at once are in no order.
+    run(&store, &thread("0"), "r", 1).await;
+    for chunk in (1..10_240).collect::<Vec<_>>().chunks(256) {
         let runs = chunk.iter().map(async |at| {
             let lease = begin(&store, &thread(&at.to_string()), "r").await;
             finish(&store, lease).await;
@@ -228,8 +230,8 @@ async fn the_ids_of_runs_and_owners_are_kept_once_and_counted() {
     until(async || server.cli(&["hget", name.trim(), "a"]).trim().is_empty()).await;
     let held: u64 = server.cli(&["memory", "usage", name.trim(), "samples", "0"]).trim().parse().unwrap();
     let counted = || async { store.figures().await.unwrap().bytes };
-    until(async || counted().await > begun as u64 * 10_000 + 5_000).await;
-    assert!(held < counted().await, "{held}");
+    // What is said of the thread meanwhile is put right when it is looked after.
+    until(async || counted().await > held.max(begun as u64 * 10_000 + 5_000)).await;
     assert!(counted().await < 200_000);
     let refused = store.begin(&thread("u"), NewRun::new("x".repeat(20_000))).await;
     assert!(matches!(refused, Err(BeginError::Store(_))), "{refused:?}");
