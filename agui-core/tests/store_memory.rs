@@ -212,6 +212,30 @@ fn the_figures_are_no_less_than_what_is_held() {
 }
 
 #[test]
+fn the_ids_of_runs_and_the_names_of_owners_are_counted() {
+    let store = MemoryRunStore::new(MemoryLimits::default().with_max_bytes(1_000_000).with_grant_bytes(1));
+    let mut leases = Vec::new();
+    let refused = loop {
+        let at = leases.len();
+        let run = NewRun::new(format!("{at}{}", "x".repeat(80_000))).with_owner("o".repeat(20_000));
+        match block_on(store.begin(&thread(&at.to_string()), run)) {
+            Ok(lease) => leases.push(lease),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, BeginError::Full), "{refused}");
+    assert_eq!(leases.len(), 9);
+    drop(leases);
+    // What is compacted is still counted whole.
+    assert!((900_000..1_000_000).contains(&bytes(&store)), "{}", bytes(&store));
+    for at in 9..30 {
+        let long = NewRun::new("x".repeat(80_000)).with_owner("o".repeat(20_000));
+        drop(block_on(store.begin(&thread(&at.to_string()), long)).unwrap());
+        assert!(bytes(&store) <= 1_000_000);
+    }
+}
+
+#[test]
 fn followers_are_counted_whether_a_run_is_in_progress_or_not() {
     let store = MemoryRunStore::new(MemoryLimits::default().with_max_followers(2));
     let key = thread("t");

@@ -2,12 +2,12 @@
 //!
 //! Nothing is lost: the core's JSON is exact, and it has no line breaks, which it escapes inside of texts.
 
-use agui_core::Event;
 use agui_core::store::{EventBatch, StoreError};
+use agui_core::{Event, RunId};
 
 /// What a batch takes beside its events.
 pub(crate) const BATCH_BYTES: u64 = 64;
-/// What a run takes beside its batches.
+/// What a run takes beside its batches and its id.
 pub(crate) const RUN_BYTES: u64 = 512;
 /// What is kept of what is set aside for a run, for its ending.
 pub(crate) const ENDING_BYTES: u64 = 1024;
@@ -37,6 +37,11 @@ pub(crate) fn decode(text: &[u8]) -> Result<EventBatch, StoreError> {
     events
         .collect::<Result<EventBatch, _>>()
         .map_err(|error| StoreError::new("an event in Redis cannot be read").with_source(error))
+}
+
+/// What a run takes beside its batches.
+pub(crate) fn run_bytes(run_id: &RunId) -> u64 {
+    RUN_BYTES + run_id.as_str().len() as u64
 }
 
 /// What a batch takes.

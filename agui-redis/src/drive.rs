@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agui_core::RunId;
-use agui_core::store::EventBatch;
+use agui_core::store::{AppendError, EventBatch};
 
-use crate::batch::RUN_BYTES;
+use crate::batch::run_bytes;
 use crate::keys::ThreadKeys;
 use crate::store::Shared;
 
@@ -42,6 +42,8 @@ pub(crate) struct Progress {
     pub(crate) granted: u64,
     /// The last place that is known to be recorded.
     pub(crate) confirmed: u64,
+    /// How many batches are known to be recorded.
+    pub(crate) batches: u64,
 }
 
 impl Drive {
@@ -53,6 +55,7 @@ impl Drive {
         granted: u64,
     ) -> Self {
         let stream = keys.stream(&token, 0);
+        let bytes = run_bytes(&run_id);
         Self {
             shared,
             keys,
@@ -64,9 +67,10 @@ impl Drive {
                 place: 0,
                 sent: None,
                 events: 0,
-                bytes: RUN_BYTES,
+                bytes,
                 granted,
                 confirmed: 0,
+                batches: 0,
             }),
             begun: false,
             ended: AtomicBool::new(false),
@@ -75,6 +79,18 @@ impl Drive {
 
     pub(crate) fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a script says of a batch: that the run is not this one's, that it is recorded, or that others are missing.
+    pub(crate) fn judge(&self, answer: i64) -> Result<(), AppendError> {
+        match answer {
+            0 => {
+                self.end();
+                Err(AppendError::LeaseLost)
+            }
+            1 => Ok(()),
+            _ => Err(AppendError::Incomplete),
+        }
     }
 
     /// Says that nothing has to be done when the lease goes.
@@ -102,6 +118,7 @@ impl Progress {
             self.events += events.len() as u64;
             self.bytes += size;
             self.confirmed = place;
+            self.batches += 1;
         }
     }
 }

@@ -66,7 +66,7 @@ impl Index {
             uses: name("u"),
             sizes: name("s"),
             totals: name("n"),
-            retention_ms: settings.retention.as_millis().to_string(),
+            retention_ms: settings.kept().as_millis().to_string(),
             max_bytes: settings.limits.max_bytes,
             max_threads: settings.limits.max_threads,
             lease_ms: settings.lease.as_millis().to_string(),

@@ -2,11 +2,13 @@
 //!
 //! Ids are of any content and of any length, and Redis takes what stands in braces for the place of a key in a cluster. So
 //! a thread goes by a digest of its names: all of its keys have it in braces, which puts them in one slot, and nothing that
-//! a client can choose appears in a key. The lengths go into the digest, so that no two pairs of names read alike.
+//! a client can choose appears in a key. The lengths go into the digest, so that no two pairs of names read alike. That a
+//! run's id was used is noted by a digest as well, whatever its length.
 
 use std::fmt::Write;
 use std::sync::Arc;
 
+use agui_core::RunId;
 use agui_core::store::ThreadKey;
 use sha2::{Digest, Sha256};
 
@@ -28,16 +30,9 @@ pub(crate) struct ThreadKeys {
 
 impl ThreadKeys {
     pub(crate) fn new(prefix: &str, key: &ThreadKey) -> Self {
-        let mut digest = Sha256::new();
-        digest.update((key.agent_id().len() as u64).to_be_bytes());
-        digest.update(key.agent_id());
-        digest.update(key.thread_id().as_str());
-        let mut tag = String::with_capacity(64);
-        for byte in digest.finalize() {
-            // Writing into a string cannot fail.
-            let _ = write!(tag, "{byte:02x}");
-        }
-        Self::of_tag(prefix, &tag)
+        let length = (key.agent_id().len() as u64).to_be_bytes();
+        let parts = [&length, key.agent_id().as_bytes(), key.thread_id().as_str().as_bytes()];
+        Self::of_tag(prefix, &digest(&parts))
     }
 
     pub(crate) fn of_tag(prefix: &str, tag: &str) -> Self {
@@ -56,6 +51,24 @@ impl ThreadKeys {
     pub(crate) fn stream(&self, token: &str, generation: u64) -> String {
         format!("{}:r:{token}:{generation}", self.base)
     }
+}
+
+/// The field of a thread's hash that says that a run id was used.
+pub(crate) fn id_field(run_id: &RunId) -> String {
+    format!("i:{}", digest(&[run_id.as_str().as_bytes()]))
+}
+
+fn digest(parts: &[&[u8]]) -> String {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update(part);
+    }
+    let mut text = String::with_capacity(64);
+    for byte in digest.finalize() {
+        // Writing into a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 #[cfg(test)]

@@ -29,14 +29,22 @@
 //! [timeout](RedisSettings::with_timeout), and works again when Redis is back; a follower bears with it for the time of a
 //! lease. A batch that failed may be appended again, as the same
 //! [`EventBatch`](agui_core::store::EventBatch), and is recorded once; so may a run be finished.
-//! If Redis comes back with its data, runs in progress go on, unless somebody closed them for their lease first; what Redis
-//! had not yet written to disk is lost, and events that follow it are recorded behind the gap. If it comes back empty, the
-//! thread is unknown, its followers are told so by an error, and the driver that its lease is lost.
+//! If Redis comes back with its data, runs in progress go on, unless somebody closed them for their lease first.
+//!
+//! What it had not yet written to disk is lost, up to a second of it with `appendfsync everysec`. A run in progress whose
+//! record lacks a batch takes no more: the next append is
+//! [`Incomplete`](agui_core::store::AppendError::Incomplete), and the server gives its record up as it is set to. Readers
+//! who had seen more get the ending and nothing twice; those who come later get what is left, and the ending. Of runs that
+//! had ended, those whose ending was lost are in progress again, until their lease runs out, and end with `producer_lost`.
+//!
+//! If Redis comes back empty, the thread is unknown, its followers are told so by an error, and the driver that its lease is
+//! lost.
 //!
 //! # What Redis has to allow
 //! The user of an ACL needs the keys and the channels of the prefix (`~agui:* &agui:*`) and the commands `+@read +@write
-//! +@connection +@pubsub +@scripting +time`, in a cluster `+cluster` too. An eviction policy that takes keys which have not expired takes whole runs; a thread
-//! with a run missing is unknown from then on.
+//! +@connection +@pubsub +@scripting +time`, in a cluster `+cluster` too. `maxmemory` is to be twice the
+//! [`max_bytes`](RedisLimits::max_bytes) of all stores there or more, and `maxmemory-policy` to be `noeviction`: another one
+//! takes whole runs, and a thread with a run missing is unknown from then on.
 
 mod batch;
 mod drive;

@@ -37,13 +37,16 @@ pub struct RedisSettings {
 
 /// How much a store keeps.
 ///
-/// Bytes are those of the events as JSON with a little for each batch and each run. Redis takes about as much again where
-/// batches are small.
+/// Bytes are those of the events as JSON and of the ids of runs, with a little for each batch and each run. Redis takes
+/// about as much again where batches are small, and more for a while: a run that is rewritten is there twice. So they lie
+/// well below the server's `maxmemory`, half of it at most, with `maxmemory-policy noeviction`: this store chooses what
+/// goes, and knows what may not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use]
 pub struct RedisLimits {
-    /// Bytes of all threads under the prefix; 1 GiB by default. Whole idle threads go, those used longest ago first.
+    /// Bytes of all threads under the prefix; 1 GiB by default, well below Redis's `maxmemory`. Whole idle threads go, those
+    /// used longest ago first.
     pub max_bytes: u64,
     /// Threads under the prefix; 100,000 by default.
     pub max_threads: u64,
@@ -170,7 +173,8 @@ impl RedisSettings {
         self
     }
 
-    /// Sets how long a thread is kept after its last run, between a second and ten years; 7 days by default.
+    /// Sets how long a thread is kept after its last run, between a second and ten years; 7 days by default. It is never
+    /// less than two [leases](Self::with_lease), so that a run in progress, which is renewed, does not expire.
     pub fn with_retention(mut self, retention: Duration) -> Self {
         self.retention = retention.clamp(Duration::from_secs(1), Duration::from_secs(10 * 365 * 24 * 3600));
         self
@@ -186,6 +190,13 @@ impl RedisSettings {
     pub const fn with_limits(mut self, limits: RedisLimits) -> Self {
         self.limits = limits;
         self
+    }
+}
+
+impl RedisSettings {
+    /// How long a thread is kept.
+    pub(crate) fn kept(&self) -> Duration {
+        self.retention.max(self.lease.saturating_mul(2))
     }
 }
 

@@ -18,13 +18,14 @@ use agui_core::{Event, RunId};
 use futures_util::future::join;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep};
 
-use crate::batch::{self, ENDING_BYTES, RUN_BYTES};
+use crate::batch::{self, ENDING_BYTES, RUN_BYTES, run_bytes};
 use crate::drive::Drive;
 use crate::follower;
 use crate::hub::Hub;
 use crate::index::{Entry, Index};
-use crate::keys::ThreadKeys;
+use crate::keys::{ThreadKeys, id_field};
 use crate::link::Link;
 use crate::record::{RunRecord, RunState, ThreadState};
 use crate::{RedisSettings, scripts};
@@ -33,6 +34,8 @@ use crate::{RedisSettings, scripts};
 const UPKEEP_AT_ONCE: usize = 4;
 /// How often a run that is nobody's any more is closed before somebody else's doing it is taken for granted.
 const ATTEMPTS: usize = 4;
+/// How long a run's id may be, in bytes. Whoever looks at a thread is sent the ids of all of its runs.
+const MAX_RUN_ID: usize = 16 * 1024;
 /// Between two looks at a run while Redis is away.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -119,10 +122,15 @@ impl RunStore for RedisRunStore {
         let shared = &self.shared;
         let keys = self.keys(key);
         let run_id = run.run_id.clone();
-        let grant = shared.first_grant();
+        if run_id.as_str().len() > MAX_RUN_ID {
+            return Err(StoreError::new(format!("a run id is longer than {MAX_RUN_ID} bytes")).into());
+        }
+        let grant = shared.first_grant(&run_id);
+        // The owner's name is the thread's, and is counted there once it is known whose it is.
+        let admitted_bytes = grant + run.owner.as_ref().map_or(0, |owner| owner.len() as u64);
         let token = uuid::Uuid::new_v4().simple().to_string();
         let mut drive = Drive::new(Arc::clone(shared), keys.clone(), token.clone(), run_id.clone(), grant);
-        let admission = shared.admit(&keys.tag, grant, 1);
+        let admission = shared.admit(&keys.tag, admitted_bytes, 1);
         let (begun, admitted) = join(shared.begin(&keys, &token, &run), admission).await;
         match begun {
             Ok(serial) => drive.serial = serial,
@@ -130,7 +138,7 @@ impl RunStore for RedisRunStore {
                 if !matches!(refusal, BeginError::Store(_)) {
                     drive.end();
                     if matches!(admitted, Ok(true)) {
-                        shared.take_back(&keys.tag, grant, 1).await;
+                        shared.take_back(&keys.tag, admitted_bytes, 1).await;
                     }
                 }
                 return Err(refusal);
@@ -152,13 +160,13 @@ impl RunStore for RedisRunStore {
         let text = batch::encode(&events)?;
         let size = batch::size(&text);
         self.shared.make_room(drive, size).await?;
-        let (place, count, bytes, first) = {
+        let (place, count, bytes, batches) = {
             let mut progress = drive.progress();
             let place = progress.send(&events);
             let count = progress.events + events.len() as u64;
-            (place, count, progress.bytes + size, progress.confirmed == 0)
+            (place, count, progress.bytes + size, progress.batches)
         };
-        let retention = if first { self.shared.retention_ms() } else { 0 };
+        let retention = if batches == 0 { self.shared.retention_ms() } else { 0 };
         let keys = [&*drive.keys.thread, &drive.stream];
         let appended = self.shared.link.call::<i64>(&scripts::APPEND, &keys, |command| {
             command
@@ -167,12 +175,10 @@ impl RunStore for RedisRunStore {
                 .arg(&text)
                 .arg(bytes)
                 .arg(&drive.keys.events)
-                .arg(retention);
+                .arg(retention)
+                .arg(batches);
         });
-        if appended.await? == 0 {
-            drive.end();
-            return Err(AppendError::LeaseLost);
-        }
+        drive.judge(appended.await?)?;
         drive.progress().confirm(place, size);
         Ok(())
     }
@@ -207,7 +213,11 @@ impl RunStore for RedisRunStore {
             drive.end();
             return Err(AppendError::LeaseLost);
         };
-        shared.used(&drive.keys, kept_ms);
+        if shared.expires_soon(kept_ms) {
+            // Not some time: it must not wait behind what is done for other threads.
+            shared.keep_on(&drive.keys).await?;
+        }
+        shared.note_use(&drive.keys);
         Ok(())
     }
 
@@ -318,12 +328,12 @@ impl Shared {
     }
 
     pub(crate) fn retention_ms(&self) -> u64 {
-        millis(self.settings.retention)
+        millis(self.settings.kept())
     }
 
-    fn first_grant(&self) -> u64 {
+    fn first_grant(&self, run_id: &RunId) -> u64 {
         let limits = &self.settings.limits;
-        limits.grant_bytes.min(limits.max_run_bytes).max(RUN_BYTES + ENDING_BYTES)
+        limits.grant_bytes.min(limits.max_run_bytes).max(run_bytes(run_id) + ENDING_BYTES)
     }
 
     /// Makes the run the one in progress, and says its serial.
@@ -339,6 +349,7 @@ impl Shared {
                 command
                     .arg(token)
                     .arg(run.run_id.as_str())
+                    .arg(id_field(&run.run_id))
                     .arg(u8::from(run.owner.is_some()))
                     .arg(run.owner.as_deref().unwrap_or_default())
                     .arg(self.lease_ms())
@@ -355,10 +366,15 @@ impl Shared {
                     }
                     return Ok(which);
                 }
-                "busy" => return Err(BeginError::Busy { run_id: which.into() }),
+                "busy" => {
+                    let run = RunRecord::parse(&which);
+                    let run = run.ok_or_else(|| StoreError::new("a run in Redis cannot be read"))?;
+                    return Err(BeginError::Busy { run_id: run.run_id });
+                }
                 "used" => return Err(BeginError::RunIdUsed),
                 "owner" => return Err(BeginError::OtherOwner),
                 "expired" => drop(self.close(keys, &which, Noticed::Expired).await?),
+                "aging" => self.keep_on(keys).await?,
                 _ => return Err(StoreError::new("Redis answered what was not expected").into()),
             }
         }
@@ -373,9 +389,11 @@ impl Shared {
     ) -> Result<(), AppendError> {
         let text = batch::encode(events)?;
         let size = if events.is_empty() { 0 } else { batch::size(&text) };
-        // Room was kept for the error that says that there is none.
+        // Room was kept for the error that says that there is none, and one that says that something is missing is right.
+        let mut batches = 0;
         if !matches!(&**events, [Event::RunError(_)]) {
             self.make_room(drive, size).await?;
+            batches = drive.progress().batches;
         }
         let record = {
             let mut progress = drive.progress();
@@ -406,12 +424,10 @@ impl Shared {
                 .arg(&line)
                 .arg(&drive.keys.events)
                 .arg(&drive.keys.control)
-                .arg(self.retention_ms());
+                .arg(self.retention_ms())
+                .arg(batches);
         });
-        if finished.await? == 0 {
-            drive.end();
-            return Err(AppendError::LeaseLost);
-        }
+        drive.judge(finished.await?)?;
         // What was set aside and not used. The rest of the work may wait for its turn.
         let entry = Entry::Add {
             bytes: signed(record.bytes) - signed(drive.progress().granted),
@@ -510,22 +526,40 @@ impl Shared {
         Ok(closed)
     }
 
-    /// Sees to a run whose lease was dropped before it was finished. If Redis is away, the lease runs out.
+    /// Sees to a run whose lease was dropped before it was finished. While Redis is away it tries again, until the lease has
+    /// run out and whoever comes next sees to it.
     pub(crate) fn abandon(self: &Arc<Self>, keys: &ThreadKeys, token: &str, run_id: &RunId, begun: bool) {
         let (shared, keys, token, run_id) =
             (Arc::clone(self), keys.clone(), token.to_owned(), run_id.clone());
         self.runtime.spawn(async move {
-            if begun {
-                return shared.close(&keys, &token, Noticed::Dropped).await.map(drop);
+            let since = Instant::now();
+            while let Err(error) = shared.let_go(&keys, &token, &run_id, begun).await {
+                if since.elapsed() > shared.settings.lease {
+                    tracing::warn!(%error, thread = %keys.tag, "a run that nobody drives is left to its lease");
+                    return;
+                }
+                sleep(PAUSE).await;
             }
-            let names = [&*keys.thread, &keys.lease];
-            let aborted = shared.link.call::<i64>(&scripts::ABORT, &names, |command| {
-                command.arg(&token).arg(run_id.as_str());
-            });
-            aborted.await?;
-            shared.keep_up_later(&keys);
-            Ok(())
         });
+    }
+
+    async fn let_go(
+        self: &Arc<Self>,
+        keys: &ThreadKeys,
+        token: &str,
+        run_id: &RunId,
+        begun: bool,
+    ) -> Result<(), StoreError> {
+        if begun {
+            return self.close(keys, token, Noticed::Dropped).await.map(drop);
+        }
+        let names = [&*keys.thread, &keys.lease];
+        let aborted = self.link.call::<i64>(&scripts::ABORT, &names, |command| {
+            command.arg(token).arg(id_field(run_id));
+        });
+        aborted.await?;
+        self.keep_up_later(keys);
+        Ok(())
     }
 
     /// Counts so much more for a thread, where idle ones may have to go for it; false if there is no room.

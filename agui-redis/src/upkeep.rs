@@ -12,9 +12,9 @@ use std::time::Duration;
 use agui_core::Event;
 use agui_core::store::{StoreError, compact, replay};
 
-use crate::batch::{self, RUN_BYTES};
+use crate::batch::{self, run_bytes};
 use crate::index::Entry;
-use crate::keys::ThreadKeys;
+use crate::keys::{ThreadKeys, id_field};
 use crate::record::{RunRecord, RunState, ThreadState};
 use crate::scripts;
 use crate::store::{Noticed, Shared, millis};
@@ -62,6 +62,11 @@ impl Shared {
         if self.expires_soon(kept_ms) {
             return self.keep_up_later(keys);
         }
+        self.note_use(keys);
+    }
+
+    /// Has it noted that a thread is used.
+    pub(crate) fn note_use(self: &Arc<Self>, keys: &ThreadKeys) {
         let (shared, tag) = (Arc::clone(self), Arc::clone(&keys.tag));
         self.runtime.spawn(async move { shared.index.note(&shared.link, &tag, Entry::Use).await.map(drop) });
     }
@@ -80,17 +85,8 @@ impl Shared {
                 break thread;
             }
         };
-        let retention = self.retention_ms();
-        // All at once, so that no run goes before its thread.
         if self.expires_soon(thread.kept_ms) {
-            let streams: Vec<_> =
-                thread.runs.iter().map(|(_, run)| keys.stream(&run.token, run.generation)).collect();
-            let mut names = vec![&*keys.thread];
-            names.extend(streams.iter().map(String::as_str));
-            let extended = self.link.call::<i64>(&scripts::EXTEND, &names, |command| {
-                command.arg(thread.counter).arg(retention);
-            });
-            extended.await?;
+            self.extend(keys, &thread).await?;
         }
         let entry = match thread.active {
             // What is set aside for it is known to its driver alone.
@@ -99,6 +95,27 @@ impl Shared {
         };
         self.index.note(&self.link, &keys.tag, entry).await?;
         Ok(())
+    }
+
+    /// Lets a thread live on, as it is now.
+    pub(crate) async fn keep_on(&self, keys: &ThreadKeys) -> Result<(), StoreError> {
+        match self.look(keys).await? {
+            Some(thread) => self.extend(keys, &thread).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Lets a thread live on, all of its runs at once, so that none goes before it. One that another run has begun on since
+    /// is looked at again by whoever began it.
+    async fn extend(&self, keys: &ThreadKeys, thread: &ThreadState) -> Result<(), StoreError> {
+        let streams: Vec<_> =
+            thread.runs.iter().map(|(_, run)| keys.stream(&run.token, run.generation)).collect();
+        let mut names = vec![&*keys.thread];
+        names.extend(streams.iter().map(String::as_str));
+        let extended = self.link.call::<i64>(&scripts::EXTEND, &names, |command| {
+            command.arg(thread.counter).arg(self.retention_ms());
+        });
+        extended.await.map(drop)
     }
 
     /// Compacts a run, or drops some. False if nothing is due, or something else came in between.
@@ -209,7 +226,7 @@ impl Shared {
     ) -> Result<(), StoreError> {
         // Never the one of somebody who does the same.
         run.generation = uuid::Uuid::new_v4().as_u64_pair().0 | 1;
-        (run.last, run.events, run.bytes) = (0, 0, RUN_BYTES);
+        (run.last, run.events, run.bytes) = (0, 0, run_bytes(&run.run_id));
         let stream = keys.stream(&run.token, run.generation);
         let mut text = Vec::new();
         for event in events {
@@ -256,7 +273,7 @@ impl Shared {
         let swapped = self.link.call::<i64>(&scripts::SWAP, &names, |command| {
             command.arg(serial).arg(before.line()).arg(after.line()).arg(more.to_string()).arg(millis(GRACE));
             for (serial, run) in dropped {
-                command.arg(serial).arg(run.line()).arg(run.run_id.as_str());
+                command.arg(serial).arg(run.line()).arg(id_field(&run.run_id));
             }
         });
         Ok(swapped.await? == 1)

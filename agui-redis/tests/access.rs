@@ -2,7 +2,7 @@
 
 mod common;
 
-use agui_core::store::{RunStore, ThreadKey, contract};
+use agui_core::store::{BeginError, RunStore, StopOutcome, ThreadKey, contract};
 use agui_redis::{RedisRunStore, RedisSettings};
 use agui_redis_server::RedisServer;
 use common::*;
@@ -20,7 +20,7 @@ async fn a_user_with_the_documented_rights_is_enough_and_others_are_refused() {
     server.cli(&["acl", "setuser", "default", "off"]);
     let url = |password: &str| server.url().replace("//", &format!("//ann:{password}@"));
     let settings = RedisSettings::new(&url("s3%3Acret%40%2F")).unwrap();
-    let store = store(settings.clone().with_prefix("shop:")).await;
+    let store = store(settings.clone().with_prefix("shop:").with_lease(CONTRACT_LEASE)).await;
     contract::check(&store).await;
     assert!(!format!("{store:?}").contains("cret"));
     for refused in [RedisSettings::new(&url("wr0ng")).unwrap(), settings.with_prefix("other:")] {
@@ -54,15 +54,22 @@ async fn no_id_reaches_into_a_script_a_key_or_another_thread() {
     run(&store, &thread("bystander"), "r", 1).await;
     for (at, id) in odd.iter().enumerate() {
         let key = ThreadKey::new(odd[odd.len() - 1 - at], *id);
-        let run = agui_core::store::NewRun::new(*id).with_owner(*id);
+        // A run's id has a limit.
+        let run_id = id.get(..10_000).unwrap_or(id);
+        let run = agui_core::store::NewRun::new(run_id).with_owner(*id);
         let lease = store.begin(&key, run.clone()).await.unwrap();
         append(&store, &lease, [started(id), delta(id)]).await.unwrap();
-        assert!(store.begin(&key, run.clone()).await.is_err());
+        let busy = store.begin(&key, run.clone()).await;
+        assert!(matches!(busy, Err(BeginError::Busy { run_id: named }) if named == run_id));
+        let stopped = store.request_stop(&key, Some(&run_id.into())).await.unwrap();
+        assert_eq!(stopped, StopOutcome::Stopping { run_id: run_id.into() });
         let record = store.thread(&key).await.unwrap().unwrap();
         assert_eq!(record.owner.as_deref(), Some(*id));
-        assert_eq!(record.active_run().unwrap().as_str(), *id);
+        assert_eq!(record.active_run().unwrap().as_str(), run_id);
         finish(&store, lease).await;
-        assert_eq!(replayed(&store, &key).await, [started(id), delta(id), finished(id)]);
+        let used = store.begin(&key, run.clone()).await;
+        assert!(matches!(used, Err(BeginError::RunIdUsed)), "{used:?}");
+        assert_eq!(replayed(&store, &key).await, [started(id), delta(id), finished(run_id)]);
     }
     assert_eq!(replayed(&store, &thread("bystander")).await.len(), 3);
     assert_eq!(store.figures().await.unwrap().threads, odd.len() as u64 + 1);

@@ -90,7 +90,9 @@ async fn ten_thousand_threads_are_as_many_as_there_may_be() {
     let server = RedisServer::start();
     let limits = RedisLimits::default().with_max_threads(10_000);
     let store = limited(&server, limits).await;
-    for chunk in (0..10_240).collect::<Vec<_>>().chunks(256) {
+    // Those that run at once are in no order.
+    run(&store, &thread("0"), "r", 1).await;
+    for chunk in (1..10_240).collect::<Vec<_>>().chunks(256) {
         let runs = chunk.iter().map(async |at| {
             let lease = begin(&store, &thread(&at.to_string()), "r").await;
             finish(&store, lease).await;
@@ -108,7 +110,8 @@ async fn ten_thousand_threads_are_as_many_as_there_may_be() {
 #[tokio::test]
 async fn a_thread_is_unknown_when_its_time_is_over_and_is_counted_no_longer() {
     let server = RedisServer::start();
-    let store = store(settings(&server).with_retention(Duration::from_secs(1))).await;
+    let settings = settings(&server).with_lease(Duration::from_millis(300));
+    let store = store(settings.with_retention(Duration::from_secs(1))).await;
     run(&store, &thread("old"), "r", 1).await;
     assert!(is_known(&store, &thread("old")).await);
     let end = store.thread(&thread("old")).await.unwrap().unwrap().end;
@@ -124,7 +127,8 @@ async fn a_thread_is_unknown_when_its_time_is_over_and_is_counted_no_longer() {
 #[tokio::test]
 async fn every_run_of_a_thread_lives_as_long_as_the_thread() {
     let server = RedisServer::start();
-    let store = store(settings(&server).with_retention(Duration::from_secs(2))).await;
+    let settings = settings(&server).with_lease(Duration::from_millis(300));
+    let store = store(settings.with_retention(Duration::from_secs(2))).await;
     let key = thread("t");
     for round in 0..6 {
         run(&store, &key, &round.to_string(), 1).await;
@@ -147,6 +151,90 @@ async fn a_thread_with_a_run_missing_is_unknown() {
     assert!(!is_known(&store, &key).await);
     run(&store, &key, "a", 1).await;
     assert_eq!(replayed(&store, &key).await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_thread_of_more_runs_than_a_command_takes_arguments_can_be_given_up() {
+    let server = RedisServer::start();
+    let store = store(settings(&server)).await;
+    let key = thread("t");
+    run(&store, &key, "r", 1).await;
+    // The same run again and again, which has no stream then: a thread with a run missing is given up.
+    let name = server.cli(&["--scan", "--pattern", "*:t"]);
+    let more = "for at = 2, 20000 do redis.call('HSET', KEYS[1], 'r' .. at, 'x' .. redis.call('HGET', KEYS[1], 'r1')) end \
+                return redis.call('HSET', KEYS[1], 'n', 20000)";
+    server.cli(&["eval", more, "1", name.trim()]);
+    assert!(!is_known(&store, &key).await);
+    assert_eq!(server.cli(&["exists", name.trim()]).trim(), "0");
+}
+
+/// What the store's keys of a kind have left, in milliseconds.
+fn left(server: &RedisServer, pattern: &str) -> Vec<u64> {
+    let names = server.cli(&["--scan", "--pattern", pattern]);
+    names.lines().map(|name| server.cli(&["pttl", name]).trim().parse().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_run_in_progress_has_more_time_than_its_lease_whatever_the_retention() {
+    let server = RedisServer::start();
+    let lease_ms = 30_000;
+    let settings = settings(&server).with_lease(Duration::from_millis(lease_ms));
+    let store = store(settings.with_retention(Duration::from_secs(1))).await;
+    let key = thread("t");
+    run(&store, &key, "a", 1).await;
+    // The last moment of a thread, with another run.
+    for name in server.cli(&["--scan"]).lines() {
+        server.cli(&["pexpire", name, "10000"]);
+    }
+    let lease = begin(&store, &key, "b").await;
+    append(&store, &lease, [started("b")]).await.unwrap();
+    for pattern in ["*:t", "*:r:*", "*{index}*"] {
+        let left = left(&server, pattern);
+        assert!(!left.is_empty() && left.iter().all(|left| *left > lease_ms), "{pattern}: {left:?}");
+    }
+    // And when it is renewed late.
+    for name in server.cli(&["--scan"]).lines() {
+        server.cli(&["pexpire", name, "10000"]);
+    }
+    store.renew(&lease).await.unwrap();
+    for pattern in ["*:t", "*:r:*"] {
+        let left = left(&server, pattern);
+        assert!(!left.is_empty() && left.iter().all(|left| *left > lease_ms), "{pattern}: {left:?}");
+    }
+    until(async || left(&server, "*{index}*").iter().all(|left| *left > lease_ms)).await;
+    finish(&store, lease).await;
+}
+
+#[tokio::test]
+async fn the_ids_of_runs_and_owners_are_kept_once_and_counted() {
+    let server = RedisServer::start();
+    let store = limited(&server, RedisLimits::default().with_max_bytes(200_000).with_grant_bytes(1)).await;
+    let key = thread("t");
+    let owner = "o".repeat(5_000);
+    let id = |at: usize| format!("{at}{}", "x".repeat(10_000));
+    let mut begun = 0;
+    let refused = loop {
+        match store.begin(&key, NewRun::new(id(begun)).with_owner(owner.as_str())).await {
+            Ok(lease) => {
+                let ending: Event = RunErrorEvent::new("no").into();
+                store.finish(lease, [ending].into(), Compaction::Allowed).await.unwrap();
+            }
+            Err(error) => break error,
+        }
+        begun += 1;
+    };
+    assert!(matches!(refused, BeginError::Full), "{refused}");
+    assert!((10..20).contains(&begun), "{begun}");
+    let name = server.cli(&["--scan", "--pattern", "*:t"]);
+    // The one that was refused is taken back.
+    until(async || server.cli(&["hget", name.trim(), "a"]).trim().is_empty()).await;
+    let held: u64 = server.cli(&["memory", "usage", name.trim(), "samples", "0"]).trim().parse().unwrap();
+    let counted = || async { store.figures().await.unwrap().bytes };
+    // What is said of the thread meanwhile is put right when it is looked after.
+    until(async || counted().await > held.max(begun as u64 * 10_000 + 5_000)).await;
+    assert!(counted().await < 200_000);
+    let refused = store.begin(&thread("u"), NewRun::new("x".repeat(20_000))).await;
+    assert!(matches!(refused, Err(BeginError::Store(_))), "{refused:?}");
 }
 
 /// Runs that the record has fewer events of.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use agui_core::store::{
     AppendError, BeginError, Compaction, EventBatch, FollowError, NewRun, RunStore, StopSignal,
 };
+use agui_core::{Event, RunErrorEvent};
 use agui_redis::RedisSettings;
 use agui_redis_server::RedisServer;
 use common::*;
@@ -120,13 +121,72 @@ async fn everything_that_is_asked_while_redis_is_silent_is_refused_in_time() {
         .await
         .iter()
         .filter_map(|event| match event {
-            agui_core::Event::TextMessageContent(event) => Some(event.delta.as_str()),
+            Event::TextMessageContent(event) => Some(event.delta.as_str()),
             _ => None,
         })
         .collect();
     assert_eq!(text, "ab");
-    // The run that nobody was given is not in the way.
-    until(async || store.begin(&other, NewRun::new("s")).await.is_ok()).await;
+}
+
+#[tokio::test]
+async fn a_run_that_nobody_was_given_is_taken_back_when_redis_answers_again() {
+    let server = RedisServer::start();
+    // Its lease is of no help: it is longer than this test bears with.
+    let lease = Duration::from_secs(600);
+    let store = store(impatient(&server).with_lease(lease)).await;
+    let key = thread("t");
+    // Redis knows by now how a run begins, and will do so when it goes on.
+    run(&store, &thread("other"), "r", 1).await;
+    server.freeze();
+    let refused = store.begin(&key, NewRun::new("r")).await;
+    assert!(matches!(refused, Err(BeginError::Store(_))), "{refused:?}");
+    // So long that whoever tries once to take the run back has tried in vain.
+    tokio::time::sleep(4 * TIMEOUT).await;
+    server.thaw();
+    until(async || store.begin(&key, NewRun::new("s")).await.is_ok()).await;
+}
+
+#[tokio::test]
+async fn a_run_of_which_redis_lost_the_last_writes_is_incomplete() {
+    let mut server = RedisServer::start();
+    let (one, two) = (store(impatient(&server)).await, store(impatient(&server)).await);
+    let (key, other) = (thread("t"), thread("other"));
+    let lease = begin(&one, &key, "r").await;
+    let ended = begin(&one, &other, "r").await;
+    for lease in [&lease, &ended] {
+        append(&one, lease, [started("r")]).await.unwrap();
+        append(&one, lease, [delta("a")]).await.unwrap();
+    }
+    server.cli(&["save"]);
+    for lease in [&lease, &ended] {
+        append(&one, lease, [delta("b")]).await.unwrap();
+    }
+    let mut follower = follow(&two, &key).await;
+    assert_eq!(catch_up(&mut follower).await.len(), 3);
+    server.kill();
+    server.start_again();
+    let batch: EventBatch = [delta("c")].into();
+    let mut refused = None;
+    until(async || match one.append(&lease, EventBatch::clone(&batch)).await {
+        Err(AppendError::Store(_)) => false,
+        answer => {
+            refused = Some(answer);
+            true
+        }
+    })
+    .await;
+    assert!(matches!(refused, Some(Err(AppendError::Incomplete))), "{refused:?}");
+    let refused = one.finish(ended, [finished("r")].into(), Compaction::Allowed).await.unwrap_err();
+    assert!(matches!(refused.error, AppendError::Incomplete), "{refused:?}");
+    // An ending that says so is taken, and reaches those who have seen what is lost.
+    let ending: Event = RunErrorEvent::new("incomplete").into();
+    for lease in [lease, refused.lease] {
+        one.finish(lease, [ending.clone()].into(), Compaction::Never).await.unwrap();
+    }
+    assert_eq!(rest(&mut follower).await, std::slice::from_ref(&ending));
+    for key in [&key, &other] {
+        assert_eq!(replayed(&two, key).await, [started("r"), delta("a"), ending.clone()]);
+    }
 }
 
 #[tokio::test]

@@ -1,8 +1,9 @@
 //! What every run store owes, as checks that run against one.
 //!
-//! [`check`] runs all of them, each on threads of its own, so that one store serves them all and may hold other things.
-//! They panic where the store departs from the contract, spawn nothing, and wait for nothing but the store. What a store
-//! does at its limits depends on its limits and is for its own tests.
+//! [`check`] runs them, each on threads of its own, so that one store serves them all and may hold other things. They
+//! panic where the store departs from the contract, spawn nothing, and wait for nothing but the store: where leases are
+//! renewed, until one has run out. How a store comes to give threads up depends on its limits; what is owed then,
+//! [`only_idle_threads_are_given_up`] checks apart.
 //!
 //! # Examples
 //! ```
@@ -18,18 +19,20 @@
     reason = "a check fails its test by panicking"
 )]
 
+use std::mem;
+
 use futures_util::future::{join, join_all};
 
 use super::{
-    AppendError, BeginError, Compaction, Cursor, DynRunStore, EventBatch, Followed, Follower, NewRun,
-    RunLease, StopOutcome, StopSignal, ThreadKey,
+    AppendError, BeginError, Compaction, Cursor, DynRunStore, EventBatch, FollowError, Followed, Follower,
+    NewRun, RunLease, StopOutcome, StopSignal, ThreadKey, replay,
 };
 use crate::{
     Event, RunErrorEvent, RunFinishedEvent, RunId, RunStartedEvent, TextMessageContentEvent,
     TextMessageEndEvent, TextMessageStartEvent,
 };
 
-/// Runs every check.
+/// Runs every check that needs nothing but the store.
 ///
 /// # Panics
 /// The store departs from the contract.
@@ -47,6 +50,7 @@ pub async fn check(store: &dyn DynRunStore) {
     stops_reach_the_driver(store).await;
     a_lease_ends_with_its_run(store).await;
     unjudged_runs_stay_as_they_are(store).await;
+    a_lost_run_ends_for_its_followers(store).await;
 }
 
 /// A name that no other check and no other process uses.
@@ -389,4 +393,74 @@ pub async fn unjudged_runs_stay_as_they_are(store: &dyn DynRunStore) {
         .expect("the run is the lease's");
     let events = rest(&mut follow(store, &key, None).await).await;
     assert_eq!(events, [delta("a"), delta("b"), delta("c"), finished("r")]);
+}
+
+/// A run whose driver is gone ends for whoever follows it, and its thread is free.
+pub async fn a_lost_run_ends_for_its_followers(store: &dyn DynRunStore) {
+    // A driver lets its lease go, or dies without a word, which only a store that has leases renewed can notice.
+    let losses: [fn(RunLease); 2] = [drop, mem::forget];
+    let noticed = if store.renew_interval().is_some() { 2 } else { 1 };
+    for lose in losses.into_iter().take(noticed) {
+        let key = fresh("lost");
+        let lease = begin(store, &key, "r").await;
+        append(store, &lease, [started("r")]).await;
+        let mut followers = Vec::new();
+        for _ in 0..2 {
+            let mut follower = follow(store, &key, None).await;
+            assert_eq!(recorded(&mut follower).await.0, [started("r")]);
+            followers.push(follower);
+        }
+        lose(lease);
+        for events in join_all(followers.iter_mut().map(rest)).await {
+            assert_eq!(events, [replay::lost()]);
+        }
+        let next = begin(store, &key, "next").await;
+        finish(store, next).await;
+        let events = rest(&mut follow(store, &key, None).await).await;
+        assert_eq!(events, [started("r"), replay::lost(), finished("next")]);
+    }
+}
+
+/// A thread that was given up is unknown, and none is given up whose run is in progress.
+///
+/// `pass` brings about that idle threads are given up, by time that goes by or by others that need the room. It is asked
+/// again and again, with the lease of the run in progress renewed in between, until it says false.
+///
+/// # Panics
+/// The store departs from the contract.
+pub async fn only_idle_threads_are_given_up(store: &dyn DynRunStore, mut pass: impl AsyncFnMut() -> bool) {
+    let (idle, busy) = (fresh("idle"), fresh("busy"));
+    for key in [&idle, &busy] {
+        let lease = begin(store, key, "one").await;
+        append(store, &lease, [started("one")]).await;
+        finish(store, lease).await;
+    }
+    let end = store.thread_boxed(&idle).await.expect("the store works").expect("the thread is known").end;
+    let lease = begin(store, &busy, "two").await;
+    append(store, &lease, [started("two")]).await;
+    while pass().await {
+        store.renew_boxed(&lease).await.expect("the run goes on");
+    }
+
+    assert!(store.thread_boxed(&idle).await.expect("the store works").is_none());
+    assert!(store.follow_boxed(&idle, None).await.expect("the store works").is_none());
+    let refused = store.follow_boxed(&idle, Some(&end)).await;
+    assert!(matches!(refused, Err(FollowError::CursorExpired)), "{refused:?}");
+    let stop = store.request_stop_boxed(&idle, None).await.expect("the store works");
+    assert_eq!(stop, StopOutcome::Idle);
+
+    let mut expected = vec![started("one"), finished("one"), started("two")];
+    let mut follower = follow(store, &busy, None).await;
+    assert_eq!(recorded(&mut follower).await.0, expected);
+    append(store, &lease, [delta("a")]).await;
+    finish(store, lease).await;
+    assert_eq!(rest(&mut follower).await, [delta("a"), finished("two")]);
+    expected.extend([delta("a"), finished("two")]);
+    assert_eq!(rest(&mut follow(store, &busy, None).await).await, expected);
+
+    // Nothing of it is left: it is anybody's, and its ids are new.
+    let run = NewRun::new("one").with_owner("somebody");
+    let lease = store.begin_boxed(&idle, run).await.expect("a new thread");
+    finish(store, lease).await;
+    assert_eq!(rest(&mut follow(store, &idle, None).await).await, [finished("one")]);
 }

@@ -65,6 +65,10 @@ pub enum AppendError {
     /// The run has ended, or is somebody else's by now.
     #[error("the run is no longer this lease's")]
     LeaseLost,
+    /// The store has lost some of what it had recorded of the run. Nothing of the batch is recorded; the run can be
+    /// finished with nothing but an error.
+    #[error("a part of the record of the run is lost")]
+    Incomplete,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -95,7 +95,8 @@ pub trait RunStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// The record is full, and the driver [finishes](Self::finish) the run with an error; the run is no longer the
-    /// lease's; the store cannot be reached, and nothing is known to be recorded.
+    /// lease's; the store has lost some of the record, and the driver finishes the run with an error; the store cannot be
+    /// reached, and nothing is known to be recorded.
     ///
     /// After the last of them a driver goes on with the very same batch, the same allocation, as often as it takes. A
     /// store that may have recorded it at the first attempt recognises it, so that nothing is recorded twice.
@@ -110,7 +111,7 @@ pub trait RunStore: Send + Sync + 'static {
 
     /// Records the last events of the run, its terminal event at the end, and frees the thread before they can be seen.
     ///
-    /// A batch of nothing but a `RUN_ERROR` is taken even where the record is full.
+    /// A batch of nothing but a `RUN_ERROR` is taken even where the record is full or incomplete.
     ///
     /// # Errors
     /// As [`append`](Self::append); the lease comes back with the error, and the run goes on.

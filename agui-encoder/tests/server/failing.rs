@@ -9,7 +9,7 @@ use agui_core::store::{
     Followed, Follower, MemoryRunStore, NewRun, RunLease, RunStore, StopOutcome, StopSignal, StoreError,
     ThreadKey, ThreadRecord,
 };
-use agui_core::{Run, RunEnd, RunId};
+use agui_core::{Event, Run, RunEnd, RunId};
 use agui_encoder::http::{AgentServer, OnRecordFailure};
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -29,6 +29,8 @@ enum Fault {
     Hangs,
     /// What is written is not taken, because somebody else has the run.
     Lost,
+    /// What was recorded is not there any more as a whole.
+    Gap,
 }
 
 /// A store with faults.
@@ -47,7 +49,7 @@ impl Faulty {
     async fn check(&self) -> Result<(), StoreError> {
         let fault = *self.fault.lock().unwrap();
         match fault {
-            Fault::None | Fault::Lost => Ok(()),
+            Fault::None | Fault::Lost | Fault::Gap => Ok(()),
             Fault::Fails => Err(StoreError::new("no connection to s3cret-host")),
             Fault::Hangs => pending().await,
         }
@@ -58,6 +60,13 @@ impl Faulty {
         let lost = *self.fault.lock().unwrap() == Fault::Lost;
         if lost { Err(AppendError::LeaseLost) } else { Ok(()) }
     }
+
+    async fn check_write(&self, events: &EventBatch) -> Result<(), AppendError> {
+        self.check_lease().await?;
+        let gap = *self.fault.lock().unwrap() == Fault::Gap;
+        let fits = !gap || matches!(&**events, [Event::RunError(_)]);
+        if fits { Ok(()) } else { Err(AppendError::Incomplete) }
+    }
 }
 
 impl RunStore for Faulty {
@@ -67,7 +76,7 @@ impl RunStore for Faulty {
     }
 
     async fn append(&self, lease: &RunLease, events: EventBatch) -> Result<(), AppendError> {
-        self.check_lease().await?;
+        self.check_write(&events).await?;
         self.inner.append(lease, events).await
     }
 
@@ -77,7 +86,7 @@ impl RunStore for Faulty {
         events: EventBatch,
         compaction: Compaction,
     ) -> Result<(), FinishError> {
-        if let Err(error) = self.check_lease().await {
+        if let Err(error) = self.check_write(&events).await {
             return Err(FinishError::new(lease, error));
         }
         self.inner.finish(lease, events, compaction).await
@@ -153,6 +162,21 @@ fn stepping(gate: &Arc<Semaphore>) -> impl agui_core::RunHandler {
     }
 }
 
+/// An agent that says all it has to say and ends when it is let.
+fn ending(gate: &Arc<Semaphore>) -> impl agui_core::RunHandler {
+    let gate = Arc::clone(gate);
+    move |run: Run| {
+        let gate = Arc::clone(&gate);
+        async move {
+            let mut message = run.message();
+            message.delta("all").await?;
+            message.end().await?;
+            gate.acquire().await?.forget();
+            Ok(RunEnd::success())
+        }
+    }
+}
+
 fn said(events: &[serde_json::Value]) -> String {
     events.iter().filter_map(|event| event["delta"].as_str()).collect()
 }
@@ -164,6 +188,7 @@ fn faulty() -> (Faulty, Arc<Semaphore>, AgentServer) {
         .with_agent("greet", greet)
         .with_agent("wait", wait)
         .with_agent("steps", stepping(&gate))
+        .with_agent("ends", ending(&gate))
         .with_store(store.clone());
     (store, gate, server)
 }
@@ -247,6 +272,24 @@ async fn a_run_whose_record_is_given_up_goes_on_and_its_record_says_that_it_is_i
         assert_eq!(later.last().unwrap()["message"], "The record of the run is incomplete.");
         // The thread is free.
         assert_eq!(events(run(&server, "greet", &input("t", "s")).await).await.len(), 5);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_that_has_lost_something_says_that_it_is_incomplete_and_the_client_has_all() {
+    // Noticed with something that the run says, or with its ending, which is all that is left.
+    for (agent, whole) in [("steps", "0 1 2 3 "), ("ends", "all")] {
+        let (store, gate, server) = faulty();
+        let body = run(&server, agent, &input("t", "r")).await;
+        settle().await;
+        store.set(Fault::Gap);
+        gate.add_permits(4);
+        let sent = events(body).await;
+        let last = sent.last().unwrap();
+        assert_eq!((&*said(&sent), &last["type"]), (whole, &json!("RUN_FINISHED")));
+        let later = events(connect(&server, agent, &input("t", "x")).await).await;
+        assert!(whole.starts_with(&said(&later)));
+        assert_eq!(later.last().unwrap()["message"], "The record of the run is incomplete.");
     }
 }
 

@@ -26,9 +26,10 @@ local function put(tag, before, after)
   end
 end
 local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+-- In microseconds, so that two uses are seldom the same.
+local now = time[1] * 1000000 + time[2]
 -- What nobody has used for the whole retention is gone by itself.
-for _, tag in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[6], 'LIMIT', 0, 16)) do
+for _, tag in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - 1000 * ARGV[6], 'LIMIT', 0, 16)) do
   put(tag, held(tag), nil)
 end
 local tag, what = ARGV[1], ARGV[2]
@@ -40,9 +41,6 @@ if what == 'add' or what == 'admit' then
   if runs > 0 then
     put(tag, before, {sum[1] + ARGV[3], runs, sum[3] + ARGV[5]})
     redis.call('ZADD', KEYS[1], now, tag)
-    for _, key in ipairs(KEYS) do
-      redis.call('PEXPIRE', key, ARGV[6])
-    end
   else
     put(tag, before, nil)
   end
@@ -55,6 +53,12 @@ elseif what == 'use' then
   redis.call('ZADD', KEYS[1], 'XX', now, tag)
 elseif before then
   put(tag, before, nil)
+end
+if what ~= 'del' then
+  -- The count lives for as long as what it counts, which a run in progress keeps on.
+  for _, key in ipairs(KEYS) do
+    redis.call('PEXPIRE', key, ARGV[6])
+  end
 end
 local function reply(admitted, victims)
   local all = redis.call('HMGET', KEYS[3], unpack(names))
@@ -82,7 +86,7 @@ while (excess > 0 or crowd > 0) and from < 4096 do
   for at = 1, #oldest, 2 do
     local size = held(oldest[at]) or {0, 0, 0}
     -- A run in progress is renewed several times within its lease. One that was not has lost its producer.
-    local idle = size[3] <= 0 or tonumber(oldest[at + 1]) < now - 2 * ARGV[9]
+    local idle = size[3] <= 0 or tonumber(oldest[at + 1]) < now - 2000 * ARGV[9]
     if oldest[at] ~= tag and idle and (excess > 0 or crowd > 0) then
       victims[#victims + 1] = {oldest[at], size}
       excess = excess - size[1]

@@ -14,6 +14,9 @@ use agui_core::{
 use agui_redis::{RedisRunStore, RedisSettings};
 use agui_redis_server::RedisServer;
 
+/// Long enough for the contract's runs, which are not renewed, and short enough to wait for.
+pub(crate) const CONTRACT_LEASE: Duration = Duration::from_secs(3);
+
 pub(crate) fn settings(server: &RedisServer) -> RedisSettings {
     RedisSettings::new(&server.url()).unwrap()
 }

@@ -63,6 +63,9 @@ pub enum SettingsError {
     /// A flag without its value.
     #[error("`{0}` needs a value")]
     MissingValue(String),
+    /// A setting of nothing, where leaving it out would say what is meant.
+    #[error("`{0}` is empty; without it runs are recorded in memory")]
+    Empty(String),
     /// A value that should be a number and is not.
     #[error("`{name}` should be a whole number, and `{value}` is none")]
     NotANumber {
@@ -103,7 +106,7 @@ impl std::fmt::Debug for Settings {
 /// Prints the usage and exits with 0 where `--help` or `-h` is among the arguments.
 ///
 /// # Errors
-/// An argument is unknown, lacks its value, or a number is none.
+/// An argument is unknown, lacks its value, is empty where that means nothing, or a number is none.
 #[expect(clippy::print_stdout, reason = "whoever asks for the usage reads it there")]
 pub fn settings() -> Result<Settings, SettingsError> {
     let settings = Settings::read(|name| std::env::var(name).ok(), std::env::args().skip(1));
@@ -154,7 +157,8 @@ impl Settings {
     /// Reads settings from the variables that `variable` knows and from arguments without the program's name.
     ///
     /// # Errors
-    /// The usage is asked for, an argument is unknown, lacks its value, or a number is none.
+    /// The usage is asked for, an argument is unknown, lacks its value, is empty where that means nothing, or a number is
+    /// none.
     pub fn read(
         variable: impl Fn(&str) -> Option<String>,
         arguments: impl IntoIterator<Item = String>,
@@ -196,7 +200,8 @@ impl Settings {
             "--keepalive-ms" => {
                 self.keep_alive = Duration::from_millis(value.parse().map_err(|_| not_a_number(&value))?);
             }
-            "--redis" => self.redis = Some(value).filter(|url| !url.is_empty()),
+            "--redis" if value.is_empty() => return Err(SettingsError::Empty(name.to_owned())),
+            "--redis" => self.redis = Some(value),
             "--lease-ms" => {
                 self.lease = Duration::from_millis(value.parse().map_err(|_| not_a_number(&value))?);
             }
@@ -234,6 +239,7 @@ mod tests {
     fn what_cannot_be_read_is_named() {
         assert_eq!(read(&[], &["--port"]), Err(SettingsError::UnknownArgument("--port".to_owned())));
         assert_eq!(read(&[], &["--token"]), Err(SettingsError::MissingValue("--token".to_owned())));
+        assert_eq!(read(&[], &["--redis", ""]), Err(SettingsError::Empty("--redis".to_owned())));
         let error = read(&[("AGUI_DEMO_BODY_LIMIT", "1k")], &[]).unwrap_err().to_string();
         assert!(error.contains("AGUI_DEMO_BODY_LIMIT") && error.contains("1k"), "{error}");
     }

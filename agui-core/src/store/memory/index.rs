@@ -62,8 +62,8 @@ pub(super) struct Active {
     stop: CancellationToken,
 }
 
-fn thread_bytes(key: &ThreadKey) -> usize {
-    THREAD_BYTES + 2 * (key.agent_id().len() + key.thread_id().as_str().len())
+fn thread_bytes(key: &ThreadKey, owner: Option<&str>) -> usize {
+    THREAD_BYTES + 2 * (key.agent_id().len() + key.thread_id().as_str().len()) + owner.map_or(0, str::len)
 }
 
 impl Index {
@@ -92,7 +92,7 @@ impl Index {
         if let Some(key) = self.idle.remove(&used)
             && let Some(thread) = self.threads.remove(&key)
         {
-            self.bytes -= thread_bytes(&key);
+            self.bytes -= thread_bytes(&key, thread.owner.as_deref());
             for run in thread.runs {
                 let mut log = run.log.lock();
                 self.bytes -= log.granted;
@@ -163,8 +163,10 @@ impl Shared {
         }
         // The thread itself is idle and may be given up, but after every other.
         index.touch(key);
-        let granted = self.limits.grant_bytes.min(self.limits.max_run_bytes).max(RUN_BYTES + ENDING_BYTES);
-        if !index.make_room(granted + thread_bytes(key), self.limits.max_bytes, wakers) {
+        let bare = RUN_BYTES + run.run_id.as_str().len();
+        let granted = self.limits.grant_bytes.min(self.limits.max_run_bytes).max(bare + ENDING_BYTES);
+        let names = thread_bytes(key, run.owner.as_deref());
+        if !index.make_room(granted + names, self.limits.max_bytes, wakers) {
             return Err(BeginError::Full);
         }
         while !index.threads.contains_key(key) && index.threads.len() >= self.limits.max_threads {
@@ -173,10 +175,10 @@ impl Shared {
             }
         }
         let serial = index.next_number();
-        let log = Arc::new(RunLog::new(serial, granted));
+        let log = Arc::new(RunLog::new(serial, bare, granted));
         index.bytes += granted;
         if !index.threads.contains_key(key) {
-            index.bytes += thread_bytes(key);
+            index.bytes += names;
         }
         let thread = index.threads.entry(key.clone()).or_insert_with(|| Thread {
             owner: run.owner,

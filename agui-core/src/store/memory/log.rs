@@ -6,7 +6,7 @@ use std::task::Waker;
 use super::super::size::held_bytes;
 use super::super::{Compaction, EventBatch};
 
-/// What a run takes beside its events: its log, its ids, its place in the thread.
+/// What a run takes beside its events and its id: its log, its place in the thread.
 pub(super) const RUN_BYTES: usize = 512;
 /// What is kept of a run's grant for its ending.
 pub(super) const ENDING_BYTES: usize = 1024;
@@ -28,7 +28,9 @@ pub(super) struct LogState {
     pub(super) recorded: usize,
     /// How often the log was rewritten, which makes places inside it void.
     pub(super) generation: u32,
-    /// What the events take.
+    /// What the run takes without its events.
+    bare: usize,
+    /// What the run takes.
     pub(super) bytes: usize,
     /// What the store has set aside for them.
     pub(super) granted: usize,
@@ -43,12 +45,13 @@ pub(super) struct LogState {
 }
 
 impl RunLog {
-    pub(super) fn new(serial: u64, granted: usize) -> Self {
+    pub(super) fn new(serial: u64, bare: usize, granted: usize) -> Self {
         let state = LogState {
             batches: Vec::new(),
             recorded: 0,
             generation: 0,
-            bytes: RUN_BYTES,
+            bare,
+            bytes: bare,
             granted,
             ended: false,
             evicted: false,
@@ -92,7 +95,7 @@ impl LogState {
     pub(super) fn rewrite(&mut self, events: Vec<crate::Event>) -> (usize, usize) {
         let batch = EventBatch::from(events);
         let before = self.bytes;
-        self.bytes = RUN_BYTES + Self::size_of(&batch);
+        self.bytes = self.bare + Self::size_of(&batch);
         self.granted = self.bytes;
         self.batches = vec![batch];
         self.generation += 1;

@@ -84,6 +84,10 @@ impl Recorder {
                         end(&*store, lease, &full, &settings).await;
                         full
                     }
+                    Ok(Finished::Incomplete(lease)) => {
+                        end(&*store, lease, &incomplete(), &settings).await;
+                        last
+                    }
                     Ok(Finished::Lost) => fail(&control, &reporter, &lost()),
                     Ok(Finished::Failed(error)) => {
                         tracing::error!(%error, "the ending of the run is not recorded");
@@ -102,9 +106,7 @@ impl Recorder {
             }
             Stop::Lost => fail(&control, &reporter, &lost()),
             Stop::GivenUp(last) => {
-                let incomplete =
-                    RunErrorEvent::new("The record of the run is incomplete.").with_code("internal_error");
-                end(&*store, lease, &incomplete.into(), &settings).await;
+                end(&*store, lease, &incomplete(), &settings).await;
                 last
             }
         };
@@ -168,8 +170,9 @@ impl Keeper<'_> {
             };
             let mut append = pin!(append(self.store, self.lease, batch, self.settings.patience));
             let mut appended = poll_once(append.as_mut()).await;
+            // A record that is given up is not the client's loss.
             if let Some(batch) = for_client
-                && !matches!(appended, Poll::Ready(Err(_)))
+                && !matches!(appended, Poll::Ready(Err(AppendError::RecordFull | AppendError::LeaseLost)))
             {
                 self.hand_on(batch).await;
             }
@@ -324,6 +327,7 @@ async fn append(
 enum Finished {
     Recorded,
     Full(RunLease),
+    Incomplete(RunLease),
     Lost,
     Failed(StoreError),
 }
@@ -347,6 +351,7 @@ async fn finish(
         };
         match error {
             AppendError::RecordFull => return Finished::Full(lease),
+            AppendError::Incomplete => return Finished::Incomplete(lease),
             // An attempt that seemed to fail has got through.
             AppendError::LeaseLost if delay > FIRST_RETRY => return Finished::Recorded,
             AppendError::LeaseLost => return Finished::Lost,
@@ -381,6 +386,11 @@ fn error_event(error: &RunError) -> Event {
 
 fn full() -> RunError {
     RunError::public("The record of the run is full.").with_code("record_full")
+}
+
+/// What a record ends with whose run had more to say.
+fn incomplete() -> Event {
+    RunErrorEvent::new("The record of the run is incomplete.").with_code("internal_error").into()
 }
 
 fn lost() -> RunError {
