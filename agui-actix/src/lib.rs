@@ -105,7 +105,8 @@
 //! **WebSocket.** `websocket` serves the same agents on a socket that stays open, one run after the other: see
 //! [`agui_encoder::ws`] for what goes over it. Pages of other origins are named with
 //! `WebSocketEndpoint::with_allowed_origins`; the CORS layer has no say in it. On shutdown, `WebSocketEndpoint::shutdown`
-//! waits for the sockets as well, which the HTTP server has no part in any more.
+//! waits for the sockets as well, which the HTTP server has no part in any more. After the close frames actix-web leaves
+//! the connection to the client to close, for as long as `HttpServer::client_disconnect_timeout` says, which is a second.
 //!
 //! **Work that blocks** the thread goes to [`actix_web::web::block`]: a handler is polled between those of other
 //! requests of its worker. Once a client is known to be gone the handler's future is dropped; blocking work it has
@@ -119,6 +120,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use actix_web::body::{BodySize, MessageBody};
+use actix_web::http::ConnectionType;
 use actix_web::web::{Bytes, Payload};
 use actix_web::{HttpRequest, HttpResponse, Route, web};
 use agui_core::producer::Extensions;
@@ -257,6 +259,11 @@ fn head_of(request: &HttpRequest) -> Parts {
     let (mut head, ()) = http::Request::new(()).into_parts();
     head.method = http::Method::from_bytes(request.method().as_str().as_bytes()).unwrap_or_default();
     head.uri = request.uri().to_string().parse().unwrap_or_default();
+    head.version = match request.version() {
+        actix_web::http::Version::HTTP_10 => http::Version::HTTP_10,
+        actix_web::http::Version::HTTP_2 => http::Version::HTTP_2,
+        _ => http::Version::HTTP_11,
+    };
     for (name, value) in request.headers() {
         let name = http::HeaderName::from_bytes(name.as_str().as_bytes());
         let value = http::HeaderValue::from_bytes(value.as_bytes());
@@ -287,7 +294,7 @@ async fn answer(
     copy: impl FnOnce(&mut Extensions),
 ) -> HttpResponse {
     let body = StreamBody::new(body.map_ok(Frame::data));
-    into_actix(match begun {
+    let mut answer = into_actix(match begun {
         Begun::Refused(response) => {
             drain_body(body, &head.headers).await;
             response
@@ -297,7 +304,13 @@ async fn answer(
             let body = collect_body(body, &head.headers, pending.max_body_bytes()).await;
             pending.finish(body).await
         }
-    })
+    });
+    if head.version == http::Version::HTTP_10 && answer.body().size() == BodySize::Stream {
+        // It knows no chunks. The end of the connection is that of the body.
+        answer.head_mut().no_chunking(true);
+        answer.head_mut().set_connection_type(ConnectionType::Close);
+    }
+    answer
 }
 
 /// The response in actix-web's types.

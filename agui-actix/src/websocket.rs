@@ -8,7 +8,6 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use ::http::header::UPGRADE;
 use actix_http::ws::{CloseReason, Codec, Frame, Item, Message, handshake};
 use actix_web::body::BodyStream;
 use actix_web::http::header::SEC_WEBSOCKET_PROTOCOL;
@@ -58,10 +57,6 @@ where
         async move {
             let head = head_of(&request);
             let mut session = match endpoint.begin(&head).await {
-                // What follows an upgrade is no body: it does not end, and is not to be waited for.
-                Begun::Refused(response) if head.headers.contains_key(UPGRADE) => {
-                    return Ok(into_actix(response));
-                }
                 Begun::Refused(response) => {
                     return Ok(answer(http::Begun::Refused(response), &head, payload, |_| {}).await);
                 }

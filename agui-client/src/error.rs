@@ -35,6 +35,10 @@ pub enum DialError {
     #[cfg(feature = "websocket")]
     #[error("there is no run: {0}")]
     Closed(TruncationCause),
+    /// The server opened a socket and does not say that it speaks `ag-ui.1` on it.
+    #[cfg(feature = "websocket")]
+    #[error("the server opened a socket for another protocol than ag-ui.1")]
+    Subprotocol,
     /// The server answered the hello with something that is no acknowledgement.
     #[cfg(feature = "websocket")]
     #[error("the server did not acknowledge the hello")]
@@ -46,7 +50,7 @@ pub enum DialError {
     /// (`BIND-1`).
     #[error(
         "the server answered {status} with {}, which is not {expected}",
-        content_type.as_deref().map_or("no content type", clip)
+        content_type.as_deref().map_or_else(|| "no content type".to_owned(), shown)
     )]
     #[non_exhaustive]
     Unexpected {
@@ -152,10 +156,10 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the server refused with status {}", self.0.status.as_u16())?;
         if let Some(code) = self.code() {
-            write!(f, " ({})", clip(code))?;
+            write!(f, " ({})", shown(code))?;
         }
         if let Some(message) = self.message().or(self.location()) {
-            write!(f, ": {}", clip(message))?;
+            write!(f, ": {}", shown(message))?;
         }
         Ok(())
     }
@@ -256,7 +260,7 @@ impl fmt::Display for TruncationCause {
             }
             #[cfg(feature = "websocket")]
             Self::Closed { code: Some(code), reason } => {
-                write!(f, "the socket was closed with code {code}: {}", clip(reason))
+                write!(f, "the socket was closed with code {code}: {}", shown(reason))
             }
             #[cfg(feature = "websocket")]
             Self::Closed { code: None, .. } => f.write_str("the socket was closed without a code"),
@@ -265,11 +269,39 @@ impl fmt::Display for TruncationCause {
     }
 }
 
-/// The beginning of a text from outside.
-fn clip(text: &str) -> &str {
+/// The beginning of a text from outside, with its control characters escaped: whoever prints an error may do so on a
+/// terminal or into a log of lines.
+fn shown(text: &str) -> String {
     let mut end = text.len().min(MAX_SHOWN_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    text.get(..end).unwrap_or_default()
+    let mut shown = String::new();
+    for c in text.get(..end).unwrap_or_default().chars() {
+        if c.is_control() || is_invisible(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
+    }
+    shown
+}
+
+/// Whether a character changes how the text around it is laid out.
+const fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_is_shown_without_its_control_characters() {
+        let head = RefusedHead { status: StatusCode::BAD_REQUEST, retry_after: None, location: None };
+        let body = br#"{"code":"a\nb","message":"\u001b[2Jgone\r\u202e \u00fc \"x\""}"#;
+        let refused = Refused::new(head, body);
+        assert_eq!(
+            refused.to_string(),
+            r#"the server refused with status 400 (a\nb): \u{1b}[2Jgone\r\u{202e} ü "x""#
+        );
+        assert_eq!(refused.code(), Some("a\nb"), "programs get it as it came");
+        assert_eq!(shown(&"ü".repeat(400)), "ü".repeat(150));
+    }
 }

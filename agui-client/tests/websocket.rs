@@ -10,6 +10,7 @@ use agui_encoder::ws::HelloAttributes;
 use axum::Router;
 use common::{demo, read, script, scripted, serve, within_a_minute};
 use futures_util::{SinkExt, StreamExt};
+use http::header::SEC_WEBSOCKET_PROTOCOL;
 use http::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
@@ -357,6 +358,28 @@ async fn an_answer_to_the_hello_that_is_none_is_an_error() {
             };
             let (error, _socket) = tokio::join!(agent.run(input()), other_end);
             assert!(matches!(error, Err(DialError::Unacknowledged)), "{answer}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_socket_for_another_protocol_is_an_error_of_its_own() {
+    within_a_minute(async {
+        for protocol in [None, Some("chat")] {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let agent = WebSocketAgent::new(format!("ws://{}/ws", listener.local_addr().unwrap())).unwrap();
+            let other_end = async {
+                #[expect(clippy::result_large_err, reason = "the handshake's callback has this type")]
+                let answer = |_: &Request, mut response: Response| {
+                    let name = protocol.map(HeaderValue::from_static);
+                    response.headers_mut().extend(name.map(|name| (SEC_WEBSOCKET_PROTOCOL, name)));
+                    Ok(response)
+                };
+                accept_hdr_async(listener.accept().await.unwrap().0, answer).await
+            };
+            let (error, _socket) = tokio::join!(agent.run(input()), other_end);
+            assert!(matches!(error, Err(DialError::Subprotocol)), "{protocol:?}");
         }
     })
     .await;

@@ -24,11 +24,10 @@ use agui_core::producer::Extensions;
 use agui_core::{Event, RunErrorEvent};
 use bytes::{Bytes, BytesMut};
 use futures_core::Stream;
-use serde::Deserialize;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 
 use crate::NdjsonEncoder;
-use crate::http::{AgentServer, Backend, Body, Endpoint, Refusal, RefusalCode, RequestHead};
+use crate::http::{AgentServer, Backend, Body, Endpoint, Peek, Refusal, RefusalCode, RequestHead};
 
 /// Agents behind a pair of pipes. Cheap to clone.
 ///
@@ -103,10 +102,11 @@ impl LineServer {
         while let Some(line) = next_line(&mut input, self.backend.max_body_bytes()).await? {
             let started = match line {
                 Line::Whole(text) if text.trim_ascii().is_empty() => continue,
-                Line::Whole(text) => {
-                    let agent = named_agent(&text);
-                    self.backend.start(agent.as_deref(), &head, Extensions::new(), text).await
-                }
+                // What is no JSON, the reader of inputs refuses.
+                Line::Whole(text) => match Peek::read(&text).unwrap_or_default().agent() {
+                    Ok(agent) => self.backend.start(agent.as_deref(), &head, Extensions::new(), text).await,
+                    Err(refusal) => Err(refusal),
+                },
                 Line::TooLong => Err(Refusal::new(RefusalCode::BodyTooLarge)),
             };
             match started {
@@ -151,16 +151,6 @@ async fn refuse(refusal: &Refusal, output: &mut (impl AsyncWrite + Unpin)) -> io
 async fn write(line: &[u8], output: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
     output.write_all(line).await?;
     output.flush().await
-}
-
-/// The agent that an input names. What is malformed otherwise, the reader of inputs says.
-fn named_agent(text: &[u8]) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Peek {
-        #[serde(rename = "agentId")]
-        agent_id: Option<String>,
-    }
-    serde_json::from_slice::<Peek>(text).ok()?.agent_id
 }
 
 /// One line of the input.
@@ -326,9 +316,13 @@ mod tests {
                 "{{\"threadId\":\"t\",\"runId\":\"r\",\"protocolVersion\":\"1.0\",\"messages\":[]{agent}}}\n"
             )
         };
-        let lines = [input(""), input(r#","agentId":"b""#), input(r#","agentId":"c""#)].concat();
-        let events = served(endpoint, lines).await;
-        assert_eq!((&events[1]["result"], &events[3]["result"]), (&"a".into(), &"b".into()));
-        assert_eq!((events.len(), &events[4]["code"]), (5, &"agent_not_found".into()));
+        let agents =
+            ["", r#","agentId":"b""#, r#","runId":"s","agentId":"b""#, r#","agentId":"a","agentId":"b""#];
+        let events = served(endpoint.clone(), agents.map(input).concat()).await;
+        let results: Vec<_> = events.iter().filter_map(|event| event["result"].as_str()).collect();
+        assert_eq!(results, ["a", "b", "b", "b"]);
+        let events = served(endpoint, [r#","agentId":"c""#, r#","agentId":7"#].map(input).concat()).await;
+        let codes: Vec<_> = events.iter().map(|event| event["code"].as_str().unwrap()).collect();
+        assert_eq!(codes, ["agent_not_found", "invalid_input"]);
     }
 }

@@ -68,6 +68,38 @@ async fn a_body_of_the_limit_is_complete_however_it_is_cut() {
 }
 
 #[tokio::test]
+async fn behind_an_upgrade_no_more_is_read_than_is_declared() {
+    let asks = |mut headers: HeaderMap| {
+        headers.insert(header::UPGRADE, http::HeaderValue::from_static("websocket"));
+        headers
+    };
+    let endless = |pieces: &[&str]| {
+        let (mut body, read) = Pieces::new(pieces.iter().map(|piece| piece.as_bytes().to_vec()));
+        body.then = Poll::Pending;
+        (body, read)
+    };
+    for pieces in [&["0123", "456789"][..], &["0123456789frame"], &["0123456789", "frame"]] {
+        let (body, _) = endless(pieces);
+        let read = collect_body(body, &asks(declared(10)), 10).await;
+        assert_eq!(read, RequestBody::Complete("0123456789".into()));
+        let (body, _) = endless(pieces);
+        assert_eq!(collect_body(body, &asks(declared(10)), 9).await, RequestBody::TooLarge);
+        let (body, _) = endless(pieces);
+        drain_body(body, &asks(declared(10))).await;
+    }
+    let (body, read) = endless(&["frame"]);
+    assert_eq!(collect_body(body, &asks(undeclared()), 10).await, RequestBody::Complete(Bytes::new()));
+    let (body, drained) = endless(&["frame"]);
+    drain_body(body, &asks(undeclared())).await;
+    assert_eq!((read.load(Ordering::Relaxed), drained.load(Ordering::Relaxed)), (0, 0));
+    // Chunks have an end of their own.
+    let chunked = [(header::TRANSFER_ENCODING, http::HeaderValue::from_static("chunked"))];
+    let (body, _) = Pieces::new([b"01".to_vec(), b"23".to_vec()]);
+    let read = collect_body(body, &asks(HeaderMap::from_iter(chunked)), 10).await;
+    assert_eq!(read, RequestBody::Complete("0123".into()));
+}
+
+#[tokio::test]
 async fn a_piece_that_fills_the_body_is_not_copied() {
     let piece = Bytes::from(vec![7; 1000]);
     let (mut body, _) = Pieces::new([]);

@@ -108,6 +108,9 @@
 //! `WebSocketEndpoint::with_allowed_origins`; the CORS layer has no say in it. On shutdown, `WebSocketEndpoint::shutdown`
 //! waits for the sockets as well, which the HTTP server has no part in any more.
 //!
+//! **Requests without a path.** Warp's own filters panic at a target that is a host and a port, as only `CONNECT` should
+//! have one (`GET example.org:80 HTTP/1.1`). It costs that one connection, and the panic hook says so.
+//!
 //! **Work that blocks** the thread goes to [`tokio::task::spawn_blocking`](https://docs.rs/tokio): a handler is polled
 //! between those of other requests. A client that goes away is noticed at once, and the handler's future is dropped;
 //! blocking work it has started runs on unless it looks at [`Run::is_cancelled`].
@@ -119,7 +122,7 @@ use std::convert::Infallible;
 use agui_core::producer::Extensions;
 use agui_encoder::http::{Begun, Body, collect_body, drain_body};
 use futures_util::TryStreamExt;
-use http::{HeaderMap, Method, request::Parts};
+use http::{HeaderMap, Method, header::CONTENT_LENGTH, request::Parts};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use warp::filters::path::{FullPath, Peek};
@@ -288,7 +291,7 @@ where
     B: http_body::Body,
     B::Data: bytes::Buf,
 {
-    into_warp(match begun {
+    let response = match begun {
         Begun::Refused(response) => {
             drain_body(body, &head.headers).await;
             response
@@ -298,20 +301,26 @@ where
             let body = collect_body(body, &head.headers, pending.max_body_bytes()).await;
             pending.finish(body).await
         }
-    })
-    .await
+    };
+    into_warp(response, &head.method).await
 }
 
 /// The response with warp's body.
-async fn into_warp(response: http::Response<Body>) -> Response {
-    let (head, body) = response.into_parts();
+async fn into_warp(response: http::Response<Body>, method: &Method) -> Response {
+    let (mut head, body) = response.into_parts();
     let mut answer = if body.is_stream() {
         // Once warp drops the body the client is gone; the endpoint takes it from there.
         warp::reply::stream(body).into_response()
     } else {
         // It is there already, and sent with its length.
         let Ok(body) = body.collect().await;
-        Response::new(body.to_bytes().into())
+        let mut body = body.to_bytes();
+        if *method == Method::HEAD {
+            // Over HTTP/2 warp would send the body, which is an error there.
+            head.headers.insert(CONTENT_LENGTH, body.len().into());
+            body.clear();
+        }
+        Response::new(body.into())
     };
     *answer.status_mut() = head.status;
     *answer.headers_mut() = head.headers;

@@ -5,12 +5,14 @@ use std::error::Error;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use ::http::Version;
 use ::http::header::{HeaderValue, SEC_WEBSOCKET_PROTOCOL};
 use ::http::request::Parts;
 use agui_core::producer::Extensions;
 use agui_encoder::http::{self, Refusal, RefusalCode};
 use agui_encoder::ws::{Begun, Gone, Incoming, Outgoing, Socket, WebSocketEndpoint};
 use futures_util::{Sink, Stream};
+use hyper::upgrade::OnUpgrade;
 use tokio_tungstenite::tungstenite;
 use warp::filters::ws::{Message, WebSocket, Ws};
 use warp::reply::Response;
@@ -57,29 +59,35 @@ where
     })
 }
 
-/// What warp makes of an upgrade; nothing if it is none.
-fn upgrade() -> impl Filter<Extract = (Option<Ws>,), Error = Infallible> + Clone + Send + Sync + 'static {
+/// What warp makes of an upgrade; nothing if it is none. Warp does not tell the version of HTTP, but only 1.1 comes with
+/// the means to upgrade.
+fn upgrade()
+-> impl Filter<Extract = ((Version, Option<Ws>),), Error = Infallible> + Clone + Send + Sync + 'static {
     let none = warp::any().map(|| None);
-    warp::ws().map(Some).or(none).unify()
+    let upgrade = warp::ws().map(Some).or(none).unify();
+    warp::ext::optional().and(upgrade).map(|means: Option<OnUpgrade>, upgrade| {
+        (if means.is_some() { Version::HTTP_11 } else { Version::HTTP_10 }, upgrade)
+    })
 }
 
 async fn serve<B>(
     endpoint: WebSocketEndpoint,
-    head: Parts,
+    mut head: Parts,
     body: B,
-    upgrade: Option<Ws>,
+    (version, upgrade): (Version, Option<Ws>),
     copy: impl FnOnce(&mut Extensions),
 ) -> Response
 where
     B: http_body::Body,
     B::Data: bytes::Buf,
 {
+    head.version = version;
     let mut session = match endpoint.begin(&head).await {
         Begun::Refused(response) => return answer(http::Begun::Refused(response), &head, body, |_| {}).await,
         Begun::Accepted(session) => session,
     };
     let Some(upgrade) = upgrade else {
-        return into_warp(Refusal::new(RefusalCode::UpgradeRequired).into_response()).await;
+        return into_warp(Refusal::new(RefusalCode::UpgradeRequired).into_response(), &head.method).await;
     };
     copy(session.extensions_mut());
     let (limit, protocol) = (session.max_message_bytes(), session.protocol());

@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
@@ -82,6 +83,7 @@ fn refused(error: Error) -> DialError {
             let head = crate::http::refused_head(response.status(), response.headers());
             Refused::new(head, response.body().as_deref().unwrap_or_default()).into()
         }
+        Error::Protocol(ProtocolError::SecWebSocketSubProtocolError(_)) => DialError::Subprotocol,
         error => DialError::unreachable(error),
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! A body over the limit is refused, and a client that is still sending would see a reset instead of the refusal. So a
 //! bounded rest is read and dropped first. A client that waits for `100 Continue` is not asked for what nobody reads.
+//!
+//! Behind a request for an upgrade some frameworks take everything that comes for its body, which does not end then. So
+//! no more is read there than the request declares.
 
 use std::future::poll_fn;
 use std::ops::ControlFlow;
@@ -9,7 +12,7 @@ use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use ::http::HeaderMap;
-use ::http::header::{CONTENT_LENGTH, EXPECT};
+use ::http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING, UPGRADE};
 use bytes::{Buf, Bytes, BytesMut};
 
 /// How much of a body over the limit is read and dropped.
@@ -52,6 +55,8 @@ pub struct BodyCollector {
     joined: BytesMut,
     expected: usize,
     drained: u64,
+    /// What is still to come where an end that the framework sees is not to be waited for.
+    awaited: Option<u64>,
 }
 
 impl BodyCollector {
@@ -62,6 +67,7 @@ impl BodyCollector {
             .and_then(|length| length.to_str().ok())
             .and_then(|length| length.trim().parse::<u64>().ok());
         let expected = declared.map_or(0, |length| usize::try_from(length).unwrap_or(usize::MAX));
+        let may_not_end = headers.contains_key(UPGRADE) && !headers.contains_key(TRANSFER_ENCODING);
         Self {
             limit,
             asks_first: headers.contains_key(EXPECT),
@@ -70,13 +76,15 @@ impl BodyCollector {
             joined: BytesMut::new(),
             expected,
             drained: 0,
+            awaited: may_not_end.then_some(declared.unwrap_or(0)),
         }
     }
 
-    /// Whether reading is of no use: the declared length is over the limit and the client waits to be asked for the
-    /// body.
+    /// Whether reading is of no use: all that was declared is here and the framework may not know it, or the declared
+    /// length is over the limit and the client waits to be asked for the body.
     pub const fn is_settled(&self) -> bool {
-        self.too_large && (self.asks_first || self.drained >= MAX_DRAINED_BYTES)
+        matches!(self.awaited, Some(0))
+            || self.too_large && (self.asks_first || self.drained >= MAX_DRAINED_BYTES)
     }
 
     /// Whether the body is over the limit, so that what still comes is only dropped.
@@ -85,20 +93,18 @@ impl BodyCollector {
     }
 
     /// Takes a piece. `Break` says that nothing more has to be read.
-    pub fn push(&mut self, piece: Bytes) -> ControlFlow<()> {
+    pub fn push(&mut self, mut piece: Bytes) -> ControlFlow<()> {
+        if let Some(awaited) = &mut self.awaited {
+            piece.truncate(usize::try_from(*awaited).unwrap_or(usize::MAX));
+            *awaited -= piece.len() as u64;
+        }
         let length = self.first.len() + self.joined.len();
         if self.too_large || piece.len() > self.limit.saturating_sub(length) {
             self.too_large = true;
             self.first = Bytes::new();
             self.joined = BytesMut::new();
             self.drained = self.drained.saturating_add(piece.len() as u64);
-            return if self.drained >= MAX_DRAINED_BYTES {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            };
-        }
-        if length == 0 {
+        } else if length == 0 {
             self.first = piece;
         } else {
             if self.joined.is_empty() {
@@ -109,7 +115,7 @@ impl BodyCollector {
             }
             self.joined.extend_from_slice(&piece);
         }
-        ControlFlow::Continue(())
+        if self.is_settled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// What the body came to, at its end or when nothing more has to be read.
@@ -140,7 +146,7 @@ where
 {
     let mut collector = BodyCollector::new(limit, headers);
     let mut body = pin!(body);
-    while !collector.is_too_large() {
+    while !collector.is_too_large() && !collector.is_settled() {
         match next_piece(body.as_mut()).await {
             None => return collector.finish(),
             Some(Err(())) => return collector.finish_failed(),
@@ -167,7 +173,9 @@ where
         return;
     }
     let mut collector = BodyCollector::new(0, headers);
-    drain(pin!(body), &mut collector).await;
+    if !collector.is_settled() {
+        drain(pin!(body), &mut collector).await;
+    }
 }
 
 async fn drain<B: http_body::Body>(mut body: Pin<&mut B>, collector: &mut BodyCollector) {

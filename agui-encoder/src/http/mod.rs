@@ -51,7 +51,7 @@ pub use record::OnRecordFailure;
 pub use refusal::{Refusal, RefusalCode};
 pub use server::{AgentInfo, AgentServer};
 #[cfg(any(feature = "websocket", feature = "stdio"))]
-pub(crate) use socket::Backend;
+pub(crate) use socket::{Backend, Peek};
 #[cfg(feature = "websocket")]
-pub(crate) use socket::Started;
+pub(crate) use socket::{Started, object, optional_text};
 pub use source::Disconnect;

@@ -1,4 +1,5 @@
-//! What transports other than HTTP ask of an endpoint or a server: its judgements and its runs, one input at a time.
+//! What transports other than HTTP ask of an endpoint or a server: its judgements and its runs, one input at a time; and
+//! the members by which they tell one message from another.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,8 +9,11 @@ use std::time::Duration;
 
 use ::http::Response;
 use agui_core::Warning;
+use agui_core::json::{self, JsonError, Utf8};
 use agui_core::producer::Extensions;
 use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::{Map, Value};
 #[cfg(feature = "websocket")]
 use tokio_util::sync::CancellationToken;
 
@@ -19,11 +23,77 @@ use super::pending::{Accepted, Admitted};
 use super::registry::Registry;
 use super::server::Asked;
 use super::settings::Settings;
-use super::{AgentServer, Body, Endpoint, Refusal, RequestBody, RequestHead, endpoint, judge, server};
+use super::{
+    AgentServer, Body, Endpoint, Refusal, RefusalCode, RequestBody, RequestHead, endpoint, judge, server,
+};
 use crate::Format;
 
-/// The member of an input that names the agent, where there are several. It is not part of the input.
+/// Where the member of an input is that names the agent. It is not part of the input.
 const AGENT_MEMBER: &str = "/agentId";
+
+/// The members that decide what becomes of a message. Reading them passes over everything else without keeping it.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Peek {
+    /// What kind of message it is; an input has none.
+    #[cfg(feature = "websocket")]
+    #[serde(rename = "type", default)]
+    pub(crate) kind: Option<Value>,
+    #[cfg(feature = "websocket")]
+    #[serde(rename = "runId", default)]
+    pub(crate) run_id: Option<Value>,
+    /// The agent that an input is for, where there are several.
+    #[serde(rename = "agentId", default)]
+    agent_id: Option<Value>,
+}
+
+impl Peek {
+    /// Reads what the reader of inputs would find under these names. There is nothing in what is no object, or nested too
+    /// deeply: what is wrong with that, the reader of inputs says.
+    pub(crate) fn read(text: &[u8]) -> Result<Self, JsonError> {
+        // An array would be taken for the members in their order.
+        if text.trim_ascii_start().starts_with(b"{")
+            && let Ok(peek) = serde_json::from_slice(text)
+        {
+            return Ok(peek);
+        }
+        // No object, a member twice, or one of the things that are put right in an input.
+        Ok(match object(text) {
+            Ok(mut members) => Self {
+                #[cfg(feature = "websocket")]
+                kind: members.remove("type"),
+                #[cfg(feature = "websocket")]
+                run_id: members.remove("runId"),
+                agent_id: members.remove("agentId"),
+            },
+            Err(JsonError::TooDeep) => Self::default(),
+            Err(error) => return Err(error),
+        })
+    }
+
+    /// The name of the agent; none where none is named.
+    pub(crate) fn agent(self) -> Result<Option<String>, Refusal> {
+        optional_text("agentId", self.agent_id)
+    }
+}
+
+/// All members of a message that is an object; none of one that is not. Of a name twice the last counts.
+pub(crate) fn object(text: &[u8]) -> Result<Map<String, Value>, JsonError> {
+    match json::read(text, Utf8::Strict, &mut Vec::new())? {
+        Value::Object(members) => Ok(members),
+        _ => Ok(Map::new()),
+    }
+}
+
+/// The text of a member that may be left out.
+pub(crate) fn optional_text(name: &str, value: Option<Value>) -> Result<Option<String>, Refusal> {
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(Refusal::new(RefusalCode::InvalidInput)
+            .with_message(format!("{name} should be a string."))
+            .with_path(name)),
+    }
+}
 
 /// What an input comes to: a stream of one line of JSON per event, or a refusal.
 pub(crate) type Started = Pin<Box<dyn Future<Output = Result<Body, Refusal>> + Send>>;

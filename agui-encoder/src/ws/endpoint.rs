@@ -86,6 +86,10 @@ impl WebSocketEndpoint {
 
     /// Admits sockets from pages of these origins, `https://app.example` or `http://localhost:5173`, and from no others.
     /// Without a list it is the server's own origin alone. Clients that are no browsers send none.
+    ///
+    /// The own origin is what the request's `Host` says. A page whose name somebody has let lead to this server (DNS
+    /// rebinding) says its own name there, so a server that asks for no token, on the loopback interface or in a network
+    /// of its own, should have a list, or look at `Host` before a request comes here.
     pub fn with_allowed_origins<I>(self, origins: I) -> Self
     where
         I: IntoIterator<Item: AsRef<str>>,
@@ -99,7 +103,8 @@ impl WebSocketEndpoint {
         self.settings(|settings| settings.origin_required = required)
     }
 
-    /// Sets how long a client may take to send the hello with its token, where it has to; 5 s by default.
+    /// Sets how long it may take until a client is known by the hello with its token, where it has to send one; 5 s by
+    /// default. Judging the token is part of that.
     pub fn with_hello_timeout(self, timeout: Duration) -> Self {
         self.settings(|settings| settings.hello_timeout = timeout)
     }

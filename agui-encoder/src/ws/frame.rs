@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::http::{Refusal, RefusalCode};
+use crate::http::{Peek, Refusal, RefusalCode, object, optional_text};
 
 /// What kind of frame it is. The input itself is read by whoever starts its run.
 #[derive(Debug, PartialEq)]
 pub(super) enum Frame {
     Hello(Hello),
     Stop(Stop),
-    Input { agent: Option<String> },
+    /// The name of its agent, or what is wrong with that.
+    Input(Result<Option<String>, Refusal>),
     Refused(Refusal),
     NotJson,
 }
@@ -76,47 +76,17 @@ impl fmt::Debug for HelloAttributes {
     }
 }
 
-/// The members that decide what a frame is. Reading them passes over everything else without keeping it.
-#[derive(Deserialize, Default)]
-struct Peek {
-    #[serde(rename = "type", default)]
-    kind: Option<Value>,
-    #[serde(rename = "runId", default)]
-    run_id: Option<Value>,
-    #[serde(rename = "agentId", default)]
-    agent_id: Option<Value>,
-}
-
 impl Frame {
     pub(super) fn read(text: &[u8]) -> Self {
-        let peek: Peek = match serde_json::from_slice(text) {
-            Ok(peek) => peek,
-            // JSON, but no object, or one with a member twice: the reader of inputs says what is wrong with it.
-            Err(error) if error.is_data() => Peek::default(),
-            Err(_) => return Self::NotJson,
-        };
-        match peek.kind.as_ref().map(Value::as_str) {
-            None => match peek.agent_id {
-                None | Some(Value::Null) => Self::Input { agent: None },
-                Some(Value::String(agent)) => Self::Input { agent: Some(agent) },
-                Some(_) => Self::Refused(
-                    Refusal::new(RefusalCode::InvalidInput)
-                        .with_message("agentId should be a string.")
-                        .with_path("agentId"),
-                ),
-            },
-            Some(Some("hello")) => match serde_json::from_slice(text) {
-                Ok(members) => Self::Hello(Hello::new(members)),
-                Err(_) => Self::NotJson,
-            },
-            Some(Some("stop")) => match peek.run_id {
-                None | Some(Value::Null) => Self::Stop(Stop { run_id: None }),
-                Some(Value::String(run_id)) => Self::Stop(Stop { run_id: Some(run_id) }),
-                Some(_) => Self::Refused(
-                    Refusal::new(RefusalCode::InvalidInput)
-                        .with_message("runId should be a string.")
-                        .with_path("runId"),
-                ),
+        let Ok(mut peek) = Peek::read(text) else { return Self::NotJson };
+        match peek.kind.take().as_ref().map(Value::as_str) {
+            None => Self::Input(peek.agent()),
+            Some(Some("hello")) => {
+                object(text).map_or(Self::NotJson, |members| Self::Hello(Hello::new(members)))
+            }
+            Some(Some("stop")) => match optional_text("runId", peek.run_id) {
+                Ok(run_id) => Self::Stop(Stop { run_id }),
+                Err(refusal) => Self::Refused(refusal),
             },
             Some(_) => Self::Refused(
                 Refusal::new(RefusalCode::InvalidRequest)
@@ -156,10 +126,12 @@ mod tests {
 
     #[test]
     fn a_frame_without_a_type_is_an_input_and_may_name_its_agent() {
-        assert_eq!(Frame::read(br#"{"threadId":"t"}"#), Frame::Input { agent: None });
-        assert_eq!(Frame::read(br#"{"agentId":"a"}"#), Frame::Input { agent: Some("a".to_owned()) });
-        assert_eq!(Frame::read(b"[]"), Frame::Input { agent: None });
-        let Frame::Refused(refusal) = Frame::read(br#"{"agentId":1}"#) else { panic!("not refused") };
+        let none = Frame::Input(Ok(None));
+        for text in [r#"{"threadId":"t"}"#, r#"{"agentId":null}"#, "[]", "null", "[[7,7]]"] {
+            assert_eq!(Frame::read(text.as_bytes()), none, "{text}");
+        }
+        assert_eq!(Frame::read(br#"{"agentId":"a"}"#), Frame::Input(Ok(Some("a".to_owned()))));
+        let Frame::Input(Err(refusal)) = Frame::read(br#"{"agentId":1}"#) else { panic!("not refused") };
         assert_eq!(refusal.code(), RefusalCode::InvalidInput);
     }
 
@@ -172,10 +144,28 @@ mod tests {
     }
 
     #[test]
+    fn of_a_member_given_twice_the_last_counts() {
+        let named = Frame::Input(Ok(Some("b".to_owned())));
+        let input = |members: &str| Frame::read(format!("{{{members}}}").as_bytes());
+        assert_eq!(input(r#""agentId":"a","agentId":"b""#), named);
+        assert_eq!(input(r#""runId":"a","runId":"r","agentId":"b""#), named);
+        assert_eq!(input(r#""\ud800":1,"agentId":"b""#), named);
+        assert!(matches!(input(r#""agentId":"a","agentId":1"#), Frame::Input(Err(_))));
+        let stop = Frame::Stop(Stop { run_id: Some("r".to_owned()) });
+        assert_eq!(input(r#""type":"stop","type":"stop","runId":"r""#), stop);
+        assert_eq!(input(r#""type":"hello","runId":"a","type":"stop","runId":"r""#), stop);
+        let Frame::Hello(hello) = input(r#""type":"hello","token":"a","token":"b","plan":"\ud800""#) else {
+            panic!("no hello")
+        };
+        assert_eq!((hello.token.as_deref(), hello.attributes.get("plan")), (Some("b"), Some("\u{fffd}")));
+    }
+
+    #[test]
     fn how_deep_an_input_is_its_reader_judges() {
         let deep = |key: &str| format!("{{\"{key}\":{}{}}}", "[".repeat(200), "]".repeat(200));
-        assert_eq!(Frame::read(deep("a").as_bytes()), Frame::Input { agent: None });
-        assert_eq!(Frame::read(deep("type").as_bytes()), Frame::NotJson);
+        for key in ["a", "type"] {
+            assert_eq!(Frame::read(deep(key).as_bytes()), Frame::Input(Ok(None)), "{key}");
+        }
     }
 
     #[test]

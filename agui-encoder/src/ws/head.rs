@@ -9,14 +9,15 @@ use super::SUBPROTOCOL;
 use super::settings::Settings;
 use crate::http::{Refusal, RefusalCode};
 
-/// Whether a GET asks for a WebSocket of this version of the protocol. HTTP/2 has another way, which is not served.
+/// Whether a GET asks for a WebSocket of this version of the protocol. HTTP/2 has another way, which is not served, and
+/// HTTP/1.0 has none.
 pub(super) fn is_upgrade(version: Version, headers: &HeaderMap) -> bool {
     let is = |name: HeaderName, value: &str| {
         let mut values = headers.get_all(name).iter();
         values.next().is_some_and(|found| found.as_bytes().eq_ignore_ascii_case(value.as_bytes()))
             && values.next().is_none()
     };
-    version <= Version::HTTP_11
+    version == Version::HTTP_11
         && list(headers, CONNECTION).any(|option| option.eq_ignore_ascii_case(b"upgrade"))
         && is(UPGRADE, "websocket")
         && is(SEC_WEBSOCKET_VERSION, "13")
@@ -104,7 +105,9 @@ mod tests {
             ("sec-websocket-version", "13"),
         ];
         assert!(is_upgrade(Version::HTTP_11, &headers(&upgrade)));
-        assert!(!is_upgrade(Version::HTTP_2, &headers(&upgrade)));
+        for version in [Version::HTTP_10, Version::HTTP_2] {
+            assert!(!is_upgrade(version, &headers(&upgrade)));
+        }
         for left_out in 0..upgrade.len() {
             let mut fewer = upgrade.to_vec();
             fewer.remove(left_out);

@@ -102,12 +102,18 @@ impl Session {
 enum Caller {
     /// Nobody knows before the hello, which has to come in time.
     Unknown(Pin<Box<Sleep>>),
-    /// The hello is being judged.
-    Judged(BoxFuture<Result<Extensions, Refusal>>, HelloAttributes),
+    /// The hello is being judged, in what is left of that time: a stranger holds no socket for longer.
+    Judged(Judgement, Pin<Box<Sleep>>),
     /// Nobody who may call.
     Refused,
     /// This is what the runs get to know.
     Known(Extensions),
+}
+
+/// What becomes of a hello.
+struct Judgement {
+    verdict: BoxFuture<Result<Extensions, Refusal>>,
+    attributes: HelloAttributes,
 }
 
 /// What the socket is used for at the moment.
@@ -260,9 +266,10 @@ impl<S: Socket> Serving<S> {
         }
         if matches!(self.activity, Activity::Idle) && self.shutdown.as_mut().poll(cx).is_ready() {
             self.close(CloseCode::GoingAway, "the server shuts down");
-        } else if let Caller::Unknown(deadline) = &mut self.caller
+        } else if let Caller::Unknown(deadline) | Caller::Judged(_, deadline) = &mut self.caller
             && deadline.as_mut().poll(cx).is_ready()
         {
+            self.caller = Caller::Refused;
             self.close(CloseCode::HelloTimeout, "no hello in time");
         } else if self.stuck.as_mut().is_some_and(|stuck| stuck.as_mut().poll(cx).is_ready()) {
             tracing::warn!("a peer does not read; its socket is closed");
@@ -285,10 +292,10 @@ impl<S: Socket> Serving<S> {
 
     /// Whether a judged hello has its verdict.
     fn poll_caller(&mut self, cx: &mut Context<'_>) -> bool {
-        let Caller::Judged(verdict, attributes) = &mut self.caller else { return false };
-        let Poll::Ready(verdict) = verdict.as_mut().poll(cx) else { return false };
+        let Caller::Judged(judgement, _) = &mut self.caller else { return false };
+        let Poll::Ready(verdict) = judgement.verdict.as_mut().poll(cx) else { return false };
         if let Ok(caller) = verdict {
-            let attributes = std::mem::take(attributes);
+            let attributes = std::mem::take(&mut judgement.attributes);
             self.meet(caller, Some(attributes));
             self.acknowledge();
         } else {
@@ -461,34 +468,33 @@ impl<S: Socket> Serving<S> {
             (Frame::Refused(refusal), _) if !matches!(self.activity, Activity::Idle) => {
                 tracing::warn!(reason = refusal.message(), "a frame is ignored during a run");
             }
-            (Frame::Refused(refusal), _) => self.refuse(&refusal),
-            (Frame::Input { agent }, Caller::Known(caller)) => {
-                if matches!(self.activity, Activity::Idle) {
-                    let starting = self.backend.start(agent.as_deref(), &self.head, caller.clone(), text);
-                    self.activity = Activity::Starting(starting, None);
-                } else {
-                    self.close(CloseCode::RunInProgress, "a run is in progress");
-                }
+            (Frame::Input(_), _) if !matches!(self.activity, Activity::Idle) => {
+                self.close(CloseCode::RunInProgress, "a run is in progress");
+            }
+            (Frame::Refused(refusal) | Frame::Input(Err(refusal)), _) => self.refuse(&refusal),
+            (Frame::Input(Ok(agent)), Caller::Known(caller)) => {
+                let starting = self.backend.start(agent.as_deref(), &self.head, caller.clone(), text);
+                self.activity = Activity::Starting(starting, None);
             }
         }
     }
 
     fn greet(&mut self, hello: Hello) {
         let Hello { token, attributes } = hello;
-        match &mut self.caller {
-            Caller::Known(caller) => {
+        // The head with the token is for this judgement alone.
+        let head = token.and_then(|token| self.head.with_bearer(&token));
+        match (std::mem::replace(&mut self.caller, Caller::Refused), head) {
+            (Caller::Known(mut caller), _) => {
                 caller.insert(attributes);
+                self.caller = Caller::Known(caller);
                 self.acknowledge();
             }
-            _ => match token.and_then(|token| self.head.with_bearer(&token)) {
-                // The head with the token is for this judgement alone.
-                Some(head) => {
-                    let backend = self.backend.clone();
-                    let judged = async move { backend.authenticate(&head).await };
-                    self.caller = Caller::Judged(Box::pin(judged), attributes);
-                }
-                None => self.close(CloseCode::Policy, "the token is wrong or missing"),
-            },
+            (Caller::Unknown(deadline), Some(head)) => {
+                let backend = self.backend.clone();
+                let verdict = Box::pin(async move { backend.authenticate(&head).await });
+                self.caller = Caller::Judged(Judgement { verdict, attributes }, deadline);
+            }
+            _ => self.close(CloseCode::Policy, "the token is wrong or missing"),
         }
     }
 

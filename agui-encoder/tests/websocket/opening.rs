@@ -131,6 +131,24 @@ async fn without_a_hello_in_time_the_socket_closes_with_4408() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_hello_that_is_not_judged_in_time_closes_with_4408() {
+    let undecided = Endpoint::new(curious).with_authenticator(|head: RequestHead| async move {
+        if head.headers().contains_key("authorization") {
+            std::future::pending::<()>().await;
+        }
+        Err::<(), _>(Refusal::unauthorized())
+    });
+    let peer = Peer::connect(&WebSocketEndpoint::new(undecided)).await;
+    let (code, time) = took(async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        peer.say(&json!({ "type": "hello", "token": "s3cret" }));
+        peer.close_code().await
+    })
+    .await;
+    assert_eq!((code, time), (4408, Duration::from_secs(5)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn where_nothing_is_asked_for_a_hello_may_come_late_or_never() {
     let peer = Peer::connect(&open().with_ping_interval(None)).await;
     tokio::time::sleep(Duration::from_secs(3600)).await;

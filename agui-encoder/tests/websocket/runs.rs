@@ -119,6 +119,23 @@ async fn an_input_during_a_run_closes_with_4409_and_cancels_it() {
 }
 
 #[tokio::test]
+async fn an_input_during_a_run_closes_whatever_is_wrong_with_it() {
+    let endpoint = WebSocketEndpoint::new(Endpoint::new(patient));
+    for frame in [json!({ "agentId": 7 }), json!({}), json!([])] {
+        let peer = Peer::connect(&endpoint).await;
+        peer.ask("r");
+        for _ in 0..3 {
+            peer.frame().await;
+        }
+        peer.say(&frame);
+        assert_eq!(peer.close_code().await, 4409, "{frame}");
+    }
+    let peer = Peer::connect(&endpoint).await;
+    peer.say(&json!({ "agentId": 7 }));
+    assert_eq!(peer.frame().await["code"], "invalid_input");
+}
+
+#[tokio::test]
 async fn a_refused_input_is_one_run_error_and_the_socket_stays_open() {
     let endpoint = Endpoint::new(hello).with_admission(|asked: Admission| async move {
         match asked.input.run_id.as_str() {

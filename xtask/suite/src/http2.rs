@@ -43,6 +43,17 @@ pub async fn a_run_is_the_same_by_http2(start: Start) {
     assert_eq!(refused.json().await["code"], "body_too_large");
 }
 
+/// More of it comes than is read for the sake of the answer.
+pub async fn a_body_far_over_the_limit_gets_its_answer_by_http2(start: Start) {
+    let server = start(endpoint(hello).with_max_body_bytes(100)).await;
+    let mut client = Client::connect_http2(&server).await;
+    let refused = client.send(post().body(Full::from(vec![b'x'; 40_000_000])).unwrap()).await;
+    assert_eq!(refused.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(refused.json().await["code"], "body_too_large");
+    // And the connection goes on.
+    assert_eq!(client.run().await.events().await.len(), 6);
+}
+
 /// Runs of one connection do not wait for each other, and no event of theirs waits.
 pub async fn runs_share_a_connection_without_waiting_for_each_other(start: Start) {
     let go_on = Arc::new(Semaphore::new(0));

@@ -75,6 +75,7 @@ macro_rules! suite {
                 a_run_is_the_same_by_http2
                 runs_share_a_connection_without_waiting_for_each_other
                 a_client_that_gives_up_a_stream_ends_its_run_alone
+                a_body_far_over_the_limit_gets_its_answer_by_http2
             }
             cancelling {
                 a_client_that_goes_away_ends_a_run_that_writes
@@ -89,6 +90,8 @@ macro_rules! suite {
             refusals {
                 each_has_its_status_its_code_and_one_shape
                 the_method_is_judged_before_everything_else
+                an_upgrade_that_nobody_wants_is_answered_like_any_request
+                a_client_of_http_1_0_reads_up_to_the_end_of_its_connection
                 credentials_are_judged_first
                 a_body_of_exactly_the_limit_is_accepted
                 a_body_over_the_limit_is_refused_with_and_without_a_length
@@ -122,6 +125,7 @@ macro_rules! websocket_suite {
         $crate::suite! { @cases $start
             websocket {
                 what_is_no_upgrade_of_ours_is_refused_before_it
+                an_older_http_has_no_upgrade
                 the_subprotocol_is_echoed
                 a_conversation_of_several_runs
                 a_hello_brings_token_and_attributes
@@ -131,6 +135,7 @@ macro_rules! websocket_suite {
                 an_oversized_frame_closes
                 a_frame_of_exactly_the_limit_is_read
                 a_refused_input_keeps_the_socket
+                of_a_member_given_twice_the_last_counts
                 an_input_during_a_run_closes
                 a_stop_ends_the_run_and_not_the_socket
                 an_event_is_not_held_back

@@ -120,6 +120,45 @@ pub async fn the_method_is_judged_before_everything_else(start: Start) {
     }
 }
 
+/// A client may ask for any upgrade beside its request; what it declares as its body is all that is read for it.
+pub async fn an_upgrade_that_nobody_wants_is_answered_like_any_request(start: Start) {
+    let server = start(named()).await;
+    let body = input().to_string();
+    for upgrade in ["connection: upgrade\r\nupgrade: websocket\r\n", "upgrade: websocket\r\n"] {
+        let length = format!("{upgrade}{CONTENT_LENGTH}: {}\r\n", body.len());
+        let cases = [
+            (format!("GET {PATH}"), upgrade.to_owned(), "", 405),
+            (format!("POST {PATH}"), upgrade.to_owned(), "", 400),
+            (format!("POST {PATH}"), length.clone(), &*body, 200),
+            (format!("PUT {PATH}"), length, &*body, 405),
+        ];
+        for (line, headers, body, status) in cases {
+            let mut raw = Raw::connect(&server).await;
+            raw.request(&format!("{line} HTTP/1.1"), &headers).await;
+            raw.write(body.as_bytes()).await;
+            let found = tokio::time::timeout(Duration::from_secs(3), raw.status()).await;
+            assert_eq!(found, Ok(status), "{line} with {headers:?}");
+        }
+    }
+}
+
+/// There are no chunks in that version.
+pub async fn a_client_of_http_1_0_reads_up_to_the_end_of_its_connection(start: Start) {
+    let server = start(named()).await;
+    let body = input().to_string();
+    for keep in ["", "connection: keep-alive\r\n"] {
+        let mut raw = Raw::connect(&server).await;
+        raw.request(&format!("POST {PATH} HTTP/1.0"), &format!("{keep}{CONTENT_LENGTH}: {}\r\n", body.len()))
+            .await;
+        raw.write(body.as_bytes()).await;
+        let mut answer = String::new();
+        raw.0.read_to_string(&mut answer).await.unwrap();
+        let (head, stream) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(" 200 ") && !head.contains("transfer-encoding"), "{head}");
+        assert!(stream.starts_with("data: {") && stream.ends_with("}\n\n"), "{stream:?}");
+    }
+}
+
 /// Strangers learn nothing, not even which methods there are.
 pub async fn credentials_are_judged_first(start: Start) {
     let server = start(named().with_bearer_token("s3cret")).await;
@@ -296,8 +335,12 @@ impl Raw {
     }
 
     async fn head(&mut self, headers: &str) {
+        self.request(&format!("POST {PATH} HTTP/1.1"), headers).await;
+    }
+
+    async fn request(&mut self, line: &str, headers: &str) {
         let head = format!(
-            "POST {PATH} HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\ncontent-type: application/json\r\n{headers}\r\n"
+            "{line}\r\nhost: localhost\r\naccept: text/event-stream\r\ncontent-type: application/json\r\n{headers}\r\n"
         );
         self.write(head.as_bytes()).await;
     }

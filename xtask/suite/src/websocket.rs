@@ -11,7 +11,8 @@ use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use http_body_util::Full;
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::Message;
 
@@ -87,6 +88,20 @@ pub async fn what_is_no_upgrade_of_ours_is_refused_before_it(start: StartSockets
         assert_eq!(answer.header("content-type"), "application/json");
         assert!(answer.json().await["code"].is_string());
     }
+}
+
+/// HTTP/1.0: a GET like any other.
+pub async fn an_older_http_has_no_upgrade(start: StartSockets) {
+    let server = start(open(hello)).await;
+    let mut stream = TcpStream::connect(server.addr()).await.unwrap();
+    let request = format!(
+        "GET {PATH} HTTP/1.0\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+         sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.contains(" 426 ") && answer.contains(r#""code":"upgrade_required""#), "{answer}");
 }
 
 /// A client that offers subprotocols learns that it is understood; one that offers none is served as well.
@@ -209,6 +224,19 @@ pub async fn a_refused_input_keeps_the_socket(start: StartSockets) {
         socket.ask("r").await;
         assert_eq!(types(&socket.run().await), WHOLE);
     }
+}
+
+/// As in every other JSON of the protocol.
+pub async fn of_a_member_given_twice_the_last_counts(start: StartSockets) {
+    let endpoint =
+        Endpoint::by_header("x-agent-id").with_agent("hello", hello).with_agent("patient", patient);
+    let server = start(WebSocketEndpoint::new(endpoint.with_default("hello"))).await;
+    let mut socket = SocketClient::open(&server).await;
+    let input = r#"{"runId":"a","runId":"r","agentId":"patient","threadId":"t","messages":[]}"#;
+    socket.send(Message::text(input)).await;
+    until_text(&mut socket).await;
+    socket.send(Message::text(r#"{"type":"stop","runId":"a","type":"stop","runId":"r"}"#)).await;
+    assert_eq!(types(&socket.run().await), ["TEXT_MESSAGE_END", "RUN_FINISHED"]);
 }
 
 /// 4409, and the run hears of it.

@@ -25,6 +25,7 @@ macro_rules! surface_suite {
                 every_route_is_served_below_any_prefix
                 what_is_no_route_is_not_found
                 a_route_has_its_methods
+                a_head_is_the_head_of_its_get
                 ids_are_decoded_once_and_after_routing
                 credentials_are_judged_before_paths
                 a_body_over_the_limit_is_refused_everywhere

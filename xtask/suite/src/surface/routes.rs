@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use agui_core::{Run, RunEnd, RunError};
 use agui_encoder::http::AgentServer;
-use http::{Method, StatusCode};
+use http::header::HOST;
+use http::{Method, Request, StatusCode};
+use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::site::{Site, expect, holding_nothing, said, silent, soon, text_of, turn, words};
-use crate::StartServer;
+use super::site::{PREFIX, Site, expect, holding_nothing, said, silent, soon, text_of, turn, words};
 use crate::client::types;
 use crate::cors::{assert_preflight, preflight};
+use crate::{Client, StartServer};
 
 /// An agent that says which run of which thread this is.
 fn telling() -> AgentServer {
@@ -103,6 +105,28 @@ pub async fn a_route_has_its_methods(start: StartServer) {
     let head = site.ask(Method::HEAD, "/info").await;
     assert_eq!(head.status(), StatusCode::OK);
     assert_eq!(head.text().await, "");
+}
+
+/// By either version, and the connection goes on after it.
+pub async fn a_head_is_the_head_of_its_get(start: StartServer) {
+    let server = start(telling(), PREFIX).await;
+    let clients = [Client::connect(&server).await, Client::connect_http2(&server).await];
+    for mut client in clients {
+        for path in ["/info", "/nowhere"] {
+            let mut ask = async |method| {
+                let request = Request::builder().method(method).uri(format!("{PREFIX}{path}"));
+                client.send(request.header(HOST, "localhost").body(Full::default()).unwrap()).await
+            };
+            let head = ask(Method::HEAD).await;
+            let get = ask(Method::GET).await;
+            assert_eq!((head.status(), head.version()), (get.status(), get.version()), "{path}");
+            for name in ["content-type", "content-length"] {
+                assert_eq!(head.header(name), get.header(name), "{name} of {path}");
+            }
+            let length = get.header("content-length").to_owned();
+            assert_eq!((head.text().await, get.text().await.len().to_string()), (String::new(), length));
+        }
+    }
 }
 
 /// A thread may be called anything, and is told from its neighbours by each of its characters.
