@@ -97,3 +97,60 @@ fn a_run_passes_an_owned_delta_on_without_an_allocation() {
 fn so_does_a_subagents() {
     assert_eq!(through_a_run(true), 0);
 }
+
+/// What a handler that streams borrowed tokens, and then waits, makes its reader and its queue allocate: on the way, and
+/// what they keep in the end, in bytes.
+fn through_a_refilled_run(tokens: &'static [&'static str]) -> (u64, i64) {
+    let handler = move |run: Run| async move {
+        let mut text = run.message();
+        for token in tokens.iter().cycle().take(DELTAS) {
+            text.delta(*token).await?;
+        }
+        std::future::pending::<()>().await;
+        Ok(RunEnd::success())
+    };
+    let limits = RunLimits::default().with_max_queued_events(64);
+    let Launched { mut task, mut events, .. } =
+        launch(Arc::new(handler), RunSetup::new(input()).with_limits(limits));
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut taken = Vec::new();
+    let mut seen = 0;
+    let mut read_until = |limit: usize| {
+        while seen < limit {
+            assert!(Pin::new(&mut task).poll(&mut cx).is_pending(), "the handler has ended");
+            // Once for what there is and once to find nothing, as a reader does.
+            while events.poll_refill(&mut cx, &mut taken).is_ready() {
+                seen += taken.len();
+            }
+        }
+        if limit >= DELTAS {
+            taken = Vec::new();
+        }
+    };
+    // The queue, the reader's buffer and the strings reach their size, and the message opens.
+    let mut kept = allocation_counter::measure(|| read_until(1000)).bytes_current;
+    let streaming = allocation_counter::measure(|| read_until(DELTAS - 1000));
+    kept += streaming.bytes_current;
+    kept += allocation_counter::measure(|| read_until(DELTAS)).bytes_current;
+    (streaming.count_total, kept)
+}
+
+#[test]
+fn a_reader_that_gives_its_events_back_makes_borrowed_deltas_free() {
+    assert_eq!(through_a_refilled_run(&["token ", "a longer token "]).0, 0);
+}
+
+#[test]
+fn a_run_that_waits_keeps_nothing_of_what_it_has_streamed() {
+    let (_, kept) = through_a_refilled_run(&["token "]);
+    // The message that is open, and what the sequence knows of it.
+    assert!(kept < 4096, "{kept} bytes");
+}
+
+#[test]
+fn a_long_text_is_not_kept_to_be_used_again() {
+    static LONG: [&str; 2] = ["token ", include_str!("producer_allocations.rs")];
+    // Every second one is too long, and is what allocates.
+    let allocated = through_a_refilled_run(&LONG).0;
+    assert!((DELTAS as u64 / 2 - 1000..DELTAS as u64).contains(&allocated), "{allocated}");
+}

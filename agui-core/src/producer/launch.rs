@@ -168,6 +168,19 @@ impl RunEvents {
         self.shared.poll_take(cx, buffer)
     }
 
+    /// As [`poll_take`](Self::poll_take), in the place of the events that are in `buffer`. The run makes the texts of its
+    /// next deltas of theirs, so that one which streams allocates nothing for them.
+    ///
+    /// `buffer` is empty when nothing is ready.
+    pub fn poll_refill(&mut self, cx: &mut Context<'_>, buffer: &mut Vec<Event>) -> Poll<bool> {
+        if !self.buffer.is_empty() {
+            buffer.clear();
+            buffer.extend(self.buffer.drain(..).rev());
+            return Poll::Ready(true);
+        }
+        self.shared.poll_refill(cx, buffer)
+    }
+
     /// The next event; `None` once the run is over.
     ///
     /// # Cancel safety

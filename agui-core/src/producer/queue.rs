@@ -3,6 +3,7 @@
 //! The writer and its queue sit behind one mutex, held for the length of one check and push and never across an
 //! await. Dropping a handle does not take it. A writer that meets a full queue waits for room without holding anything.
 
+use std::borrow::Cow;
 use std::mem;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,6 +89,12 @@ struct Inner {
 #[derive(Debug)]
 pub struct RunQueue {
     events: Vec<Event>,
+    /// Events that the reader is done with. Their strings are used again: a string that one task makes and another one
+    /// drops, with hundreds between them, is the dearest part of a delta.
+    used: Vec<Event>,
+    /// Whether a writer waited for room when the reader last took events. Otherwise none is used again: the reader is the
+    /// faster one, and an idle run keeps nothing.
+    waited: bool,
     bytes: usize,
     limits: RunLimits,
     reader: Option<Waker>,
@@ -99,6 +106,10 @@ pub struct RunQueue {
 
 /// What an idle run keeps of its buffer.
 const IDLE_EVENTS: usize = 4;
+/// The least room of a string for a delta, in bytes.
+const USUAL_BYTES: usize = 24;
+/// How large a string may be that is used again, in bytes. What a busy run keeps is then small whatever it has sent.
+const REUSED_BYTES: usize = 1024;
 /// After how many discarded events a writer gives way to other tasks: without a reader nothing else makes it wait.
 const DISCARDS_PER_TURN: usize = 128;
 
@@ -110,6 +121,21 @@ impl RunQueue {
             || (self.bytes >= self.limits.max_queued_bytes && !self.events.is_empty())
     }
 
+    /// Remembers a reader that found nothing; false if nothing will come.
+    fn poll_idle(&mut self, cx: &Context<'_>, over: bool) -> Poll<bool> {
+        if over {
+            return Poll::Ready(false);
+        }
+        if !self.waited && self.events.capacity() > IDLE_EVENTS {
+            self.events = Vec::new();
+        }
+        match &mut self.reader {
+            Some(waker) => waker.clone_from(cx.waker()),
+            none => *none = Some(cx.waker().clone()),
+        }
+        Poll::Pending
+    }
+
     /// Whether the writer has to give way first: nothing else makes it wait while nobody reads.
     fn takes_turn(&mut self) -> bool {
         let due = self.discarded.is_some_and(|count| count >= DISCARDS_PER_TURN);
@@ -117,6 +143,16 @@ impl RunQueue {
             self.discarded = Some(0);
         }
         due
+    }
+}
+
+/// The text of a delta.
+const fn delta_of(event: &mut Event) -> Option<&mut String> {
+    match event {
+        Event::TextMessageContent(event) => Some(&mut event.delta),
+        Event::ToolCallArgs(event) => Some(&mut event.delta),
+        Event::ReasoningMessageContent(event) => Some(&mut event.delta),
+        _ => None,
     }
 }
 
@@ -134,12 +170,36 @@ impl EventSink for RunQueue {
         self.bytes = self.bytes.saturating_add(bytes);
         Ok(())
     }
+
+    fn string_of(&mut self, text: Cow<'_, str>) -> String {
+        while let Some(mut used) = self.used.pop() {
+            if let Some(string) = delta_of(&mut used)
+                && string.capacity() <= REUSED_BYTES
+            {
+                let mut string = mem::take(string);
+                string.clear();
+                string.push_str(&text);
+                return string;
+            }
+        }
+        match text {
+            Cow::Owned(text) => text,
+            Cow::Borrowed(text) => {
+                // Room for most that come after it, should it be used again.
+                let mut string = String::with_capacity(text.len().max(USUAL_BYTES));
+                string.push_str(text);
+                string
+            }
+        }
+    }
 }
 
 impl Shared {
     pub(super) fn new(setup: RunSetup) -> Self {
         let queue = RunQueue {
             events: Vec::new(),
+            used: Vec::new(),
+            waited: false,
             bytes: 0,
             limits: setup.limits,
             reader: None,
@@ -282,30 +342,58 @@ impl Shared {
         let over = inner.writer.is_over();
         let queue = inner.writer.sink_mut();
         if queue.events.is_empty() {
-            if over {
-                return Poll::Ready(false);
-            }
-            if queue.events.capacity() > IDLE_EVENTS {
-                queue.events = Vec::new();
-            }
-            match &mut queue.reader {
-                Some(waker) => waker.clone_from(cx.waker()),
-                none => *none = Some(cx.waker().clone()),
-            }
-            return Poll::Pending;
+            return queue.poll_idle(cx, over);
         }
         if buffer.is_empty() {
             mem::swap(buffer, &mut queue.events);
         } else {
             buffer.append(&mut queue.events);
         }
+        self.taken(inner);
+        Poll::Ready(true)
+    }
+
+    /// As [`poll_take`](Self::poll_take), in the place of what is in `buffer`, whose strings are used again.
+    pub(super) fn poll_refill(&self, cx: &Context<'_>, buffer: &mut Vec<Event>) -> Poll<bool> {
+        let mut inner = self.lock();
+        let over = inner.writer.is_over();
+        let queue = inner.writer.sink_mut();
+        if queue.events.is_empty() {
+            let polled = queue.poll_idle(cx, over);
+            let mut unused = Vec::new();
+            if polled.is_ready() || !queue.waited {
+                mem::swap(&mut queue.used, &mut unused);
+            } else if !buffer.is_empty() {
+                // The writer has room now and goes on at its next turn, at least with the event it waited with.
+                mem::swap(&mut queue.used, buffer);
+            }
+            drop(inner);
+            drop(unused);
+            buffer.clear();
+            return polled;
+        }
+        mem::swap(buffer, &mut queue.events);
+        queue.waited = queue.contended;
+        if !queue.events.is_empty() {
+            mem::swap(&mut queue.used, &mut queue.events);
+        }
+        // Those from before the last batch, of which there are some if it had fewer deltas; else room for the next events.
+        let older = if queue.events.is_empty() { Vec::new() } else { mem::take(&mut queue.events) };
+        let unused = if queue.waited { Vec::new() } else { mem::take(&mut queue.used) };
+        self.taken(inner);
+        drop((older, unused));
+        Poll::Ready(true)
+    }
+
+    /// Tells whoever waits for room that the queue is empty, after the lock is gone.
+    fn taken(&self, mut inner: MutexGuard<'_, Inner>) {
+        let queue = inner.writer.sink_mut();
         queue.bytes = 0;
         let contended = mem::take(&mut queue.contended);
         drop(inner);
         if contended {
             self.space.notify_waiters();
         }
-        Poll::Ready(true)
     }
 
     /// Ends the run without an ending: what waits is dropped, what is written from now on is refused.
@@ -313,7 +401,7 @@ impl Shared {
         let mut inner = self.lock();
         inner.writer.close();
         let queue = inner.writer.sink_mut();
-        let dropped = mem::take(&mut queue.events);
+        let dropped = (mem::take(&mut queue.events), mem::take(&mut queue.used));
         queue.bytes = 0;
         wake_reader(inner);
         self.space.notify_waiters();
@@ -324,7 +412,7 @@ impl Shared {
     pub(super) fn detach(&self) {
         let mut inner = self.lock();
         let queue = inner.writer.sink_mut();
-        let dropped = mem::take(&mut queue.events);
+        let dropped = (mem::take(&mut queue.events), mem::take(&mut queue.used));
         queue.bytes = 0;
         queue.reader = None;
         queue.discarded.get_or_insert(0);

@@ -1,5 +1,6 @@
 //! Streamed reasoning.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::id::mint;
@@ -55,7 +56,7 @@ impl ReasoningHandle {
     ///
     /// # Cancel safety
     /// Nothing has been written if the future is dropped.
-    pub async fn delta(&mut self, delta: impl Into<String>) -> Result<(), WriteError> {
+    pub async fn delta<'d>(&mut self, delta: impl Into<Cow<'d, str>>) -> Result<(), WriteError> {
         let delta = delta.into();
         if delta.is_empty() {
             return Ok(());
@@ -78,7 +79,7 @@ impl ReasoningHandle {
         Ok(self.id.clone())
     }
 
-    async fn write(&mut self, delta: Option<String>, end: bool) -> Result<(), WriteError> {
+    async fn write(&mut self, delta: Option<Cow<'_, str>>, end: bool) -> Result<(), WriteError> {
         let Self { run, id, started, ended, encrypted } = self;
         run.with(|scope| {
             if !*started {

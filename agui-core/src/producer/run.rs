@@ -1,5 +1,6 @@
 //! The asynchronous face of a run.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -128,7 +129,7 @@ impl Run {
     ///
     /// # Errors
     /// The run takes no more events.
-    pub async fn text(&self, text: impl Into<String>) -> Result<MessageId, WriteError> {
+    pub async fn text<'d>(&self, text: impl Into<Cow<'d, str>>) -> Result<MessageId, WriteError> {
         self.with(|scope| scope.text(TextStart::new(), text)).await
     }
 

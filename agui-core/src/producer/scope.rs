@@ -1,5 +1,7 @@
 //! What an owner can write: the helpers of the parent agent and of each subagent.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::id::mint;
@@ -197,12 +199,17 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
     ///
     /// # Errors
     /// The message is not open (`STREAM-1`) or belongs to another owner (`SUB-3`).
-    pub fn text_delta(&mut self, id: &MessageId, delta: impl Into<String>) -> Result<(), WriteError> {
+    pub fn text_delta<'d>(
+        &mut self,
+        id: &MessageId,
+        delta: impl Into<Cow<'d, str>>,
+    ) -> Result<(), WriteError> {
         let delta = delta.into();
         if delta.is_empty() {
             return Ok(());
         }
         let text_bytes = delta.len() + id.as_str().len();
+        let delta = self.writer.sink_mut().string_of(delta);
         self.emit_delta(TextMessageContentEvent::new(id, delta).into(), text_bytes)
     }
 
@@ -218,7 +225,11 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
     ///
     /// # Errors
     /// As for opening one, or the text is too large; the message has gone out without it then.
-    pub fn text(&mut self, start: TextStart, text: impl Into<String>) -> Result<MessageId, WriteError> {
+    pub fn text<'d>(
+        &mut self,
+        start: TextStart,
+        text: impl Into<Cow<'d, str>>,
+    ) -> Result<MessageId, WriteError> {
         let id = self.start_text(start)?;
         let written = self.text_delta(&id, text);
         // Nobody has the id to close it with, if the text was refused.
@@ -240,12 +251,17 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
     ///
     /// # Errors
     /// The call is not open.
-    pub fn tool_call_args(&mut self, id: &ToolCallId, delta: impl Into<String>) -> Result<(), WriteError> {
+    pub fn tool_call_args<'d>(
+        &mut self,
+        id: &ToolCallId,
+        delta: impl Into<Cow<'d, str>>,
+    ) -> Result<(), WriteError> {
         let delta = delta.into();
         if delta.is_empty() {
             return Ok(());
         }
         let text_bytes = delta.len() + id.as_str().len();
+        let delta = self.writer.sink_mut().string_of(delta);
         self.emit_delta(ToolCallArgsEvent::new(id, delta).into(), text_bytes)
     }
 
@@ -311,12 +327,17 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
     ///
     /// # Errors
     /// The message is not open.
-    pub fn reasoning_delta(&mut self, id: &MessageId, delta: impl Into<String>) -> Result<(), WriteError> {
+    pub fn reasoning_delta<'d>(
+        &mut self,
+        id: &MessageId,
+        delta: impl Into<Cow<'d, str>>,
+    ) -> Result<(), WriteError> {
         let delta = delta.into();
         if delta.is_empty() {
             return Ok(());
         }
         let text_bytes = delta.len() + id.as_str().len();
+        let delta = self.writer.sink_mut().string_of(delta);
         self.emit_delta(ReasoningMessageContentEvent::new(id, delta).into(), text_bytes)
     }
 

@@ -1,5 +1,7 @@
 //! Where a writer's events go.
 
+use std::borrow::Cow;
+
 use crate::Event;
 
 /// Takes the events of a run, one by one, in order.
@@ -33,6 +35,12 @@ pub trait EventSink {
     fn send_sized(&mut self, event: Event, bytes: usize) -> Result<(), SinkClosed> {
         let _ = bytes;
         self.send(event)
+    }
+
+    /// The text as a string, for an event that is about to be sent. A sink that gets its events back when they have been
+    /// read can make it of one of theirs.
+    fn string_of(&mut self, text: Cow<'_, str>) -> String {
+        text.into_owned()
     }
 }
 

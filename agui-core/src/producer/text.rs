@@ -1,5 +1,6 @@
 //! A streamed text message.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::id::mint;
@@ -69,7 +70,7 @@ impl TextHandle {
     ///
     /// # Cancel safety
     /// Nothing has been written if the future is dropped.
-    pub async fn delta(&mut self, delta: impl Into<String>) -> Result<(), WriteError> {
+    pub async fn delta<'d>(&mut self, delta: impl Into<Cow<'d, str>>) -> Result<(), WriteError> {
         let delta = delta.into();
         if delta.is_empty() {
             return Ok(());
@@ -90,7 +91,7 @@ impl TextHandle {
         Ok(self.id.clone())
     }
 
-    async fn write(&mut self, delta: Option<String>, end: bool) -> Result<(), WriteError> {
+    async fn write(&mut self, delta: Option<Cow<'_, str>>, end: bool) -> Result<(), WriteError> {
         let Self { run, id, start, ended } = self;
         run.with(|scope| {
             if let Some(opening) = start.clone() {

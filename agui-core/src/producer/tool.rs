@@ -1,5 +1,6 @@
 //! A streamed tool call.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -75,7 +76,7 @@ impl ToolCallHandle {
     ///
     /// # Cancel safety
     /// Nothing has been written if the future is dropped.
-    pub async fn args(&self, delta: impl Into<String>) -> Result<(), WriteError> {
+    pub async fn args<'d>(&self, delta: impl Into<Cow<'d, str>>) -> Result<(), WriteError> {
         let delta = delta.into();
         if delta.is_empty() {
             return Ok(());

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -330,6 +330,78 @@ fn poll_take_and_next_give_one_order() {
         Poll::Ready(false)
     );
     assert_eq!(numbers, [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn refilling_gives_every_event_once_and_as_it_was_written() {
+    let tokens = |seed: usize| {
+        (0..40 + seed % 7).map(move |at| match (seed + at) % 5 {
+            0 => String::new(),
+            1 => "\u{1f980}".repeat((seed * at) % 40),
+            2 => "x".repeat((seed * 37 + at) % 2500),
+            _ => format!("{seed}.{at} "),
+        })
+    };
+    for seed in 1..60 {
+        let handler = move |run: Run| async move {
+            let (mut text, mut thought) = (run.message().with_id("m"), run.reasoning().with_id("t"));
+            let call = run.tool_call("f").with_id("c");
+            for (at, token) in tokens(seed).enumerate() {
+                match (seed + at) % 4 {
+                    0 => text.delta(&token).await?,
+                    1 => text.delta(token).await?,
+                    2 => thought.delta(token.as_str()).await?,
+                    _ => call.args(token).await?,
+                }
+                if (seed * at) % 11 == 3 {
+                    run.custom("between", at).await?;
+                    give_way().await;
+                }
+            }
+            Ok(RunEnd::success())
+        };
+        let limits = RunLimits::default().with_max_queued_events(1 + seed % 9);
+        let setup = || RunSetup::new(input()).with_limits(limits);
+        let read = |refill: bool| {
+            let Launched { mut task, mut events, control, .. } = launch(Arc::new(handler), setup());
+            let mut cx = Context::from_waker(Waker::noop());
+            let (mut seen, mut buffer, mut over) = (Vec::new(), Vec::new(), false);
+            for turn in 0.. {
+                assert!(turn < 100_000, "the run is stuck");
+                if !over && let Poll::Ready(end) = Pin::new(&mut task).poll(&mut cx) {
+                    control.settle(end);
+                    over = true;
+                }
+                loop {
+                    let polled = if refill {
+                        events.poll_refill(&mut cx, &mut buffer)
+                    } else {
+                        buffer.clear();
+                        events.poll_take(&mut cx, &mut buffer)
+                    };
+                    match polled {
+                        Poll::Ready(true) => seen.extend(buffer.iter().map(|event| json!(event))),
+                        Poll::Ready(false) => return seen,
+                        Poll::Pending => break,
+                    }
+                    // Now and then the reader comes back to a queue that has been filled again.
+                    if turn % 3 == 0 {
+                        break;
+                    }
+                }
+            }
+            seen
+        };
+        assert_eq!(read(true), read(false), "seed {seed}");
+    }
+}
+
+async fn give_way() {
+    let mut given = false;
+    std::future::poll_fn(
+        |_| if std::mem::replace(&mut given, true) { Poll::Ready(()) } else { Poll::Pending },
+    )
+    .await;
 }
 
 const fn send<T: Send>(_: &T) {}

@@ -66,6 +66,12 @@ impl Batch {
         &mut self.own
     }
 
+    /// The reader's own list, as it was left.
+    fn own(&mut self) -> &mut Vec<Event> {
+        self.shared = None;
+        &mut self.own
+    }
+
     /// Puts events that are shared in the place of all.
     pub(crate) fn share(&mut self, events: EventBatch, range: Range<usize>) {
         self.own.clear();
@@ -91,7 +97,7 @@ impl Source {
     pub(crate) fn poll_take(&mut self, cx: &mut Context<'_>, batch: &mut Batch) -> Poll<bool> {
         match self {
             Self::Empty => Poll::Ready(false),
-            Self::Run(run) => run.events.poll_take(cx, batch.cleared()),
+            Self::Run(run) => run.events.poll_refill(cx, batch.own()),
             Self::Recorded(run) => run.reader.poll_take(cx, batch),
             Self::Record(record) => record.poll_take(cx, batch.cleared()),
             Self::Opening(opening) => {
