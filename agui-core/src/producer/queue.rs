@@ -93,12 +93,17 @@ pub struct RunQueue {
     reader: Option<Waker>,
     /// Whether a writer may be waiting for room.
     contended: bool,
+    /// Whether the reader's last turn made room for a writer that had waited for it: that writer is about to go on,
+    /// and would have to get the same buffer again.
+    expects_more: bool,
     /// How many events were dropped since a writer last gave way, if the run goes on without a reader.
     discarded: Option<usize>,
 }
 
-/// What an idle run keeps of its buffer.
-const IDLE_EVENTS: usize = 4;
+/// What an idle run keeps of its buffer: room for an event that comes alone.
+const IDLE_EVENTS: usize = 1;
+/// How much larger a buffer gets that is too small. One that fills up does so at once, before its reader is awake.
+const GROWTH: usize = 8;
 /// After how many discarded events a writer gives way to other tasks: without a reader nothing else makes it wait.
 const DISCARDS_PER_TURN: usize = 128;
 
@@ -108,6 +113,13 @@ impl RunQueue {
         let max_events = if self.limits.max_queued_events == 0 { 1 } else { self.limits.max_queued_events };
         self.events.len() >= max_events
             || (self.bytes >= self.limits.max_queued_bytes && !self.events.is_empty())
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let len = self.events.len();
+        let capacity = (len * GROWTH).min(self.limits.max_queued_events).max(len + 1);
+        self.events.reserve_exact(capacity - len);
     }
 
     /// Whether the writer has to give way first: nothing else makes it wait while nobody reads.
@@ -130,6 +142,9 @@ impl EventSink for RunQueue {
             *discarded = discarded.saturating_add(1);
             return Ok(());
         }
+        if self.events.len() == self.events.capacity() {
+            self.grow();
+        }
         self.events.push(event);
         self.bytes = self.bytes.saturating_add(bytes);
         Ok(())
@@ -144,6 +159,7 @@ impl Shared {
             limits: setup.limits,
             reader: None,
             contended: false,
+            expects_more: false,
             discarded: None,
         };
         let input = setup.input;
@@ -285,7 +301,11 @@ impl Shared {
             if over {
                 return Poll::Ready(false);
             }
-            if queue.events.capacity() > IDLE_EVENTS {
+            if queue.expects_more {
+                if buffer.is_empty() && buffer.capacity() > queue.events.capacity() {
+                    mem::swap(buffer, &mut queue.events);
+                }
+            } else if queue.events.capacity() > IDLE_EVENTS {
                 queue.events = Vec::new();
             }
             match &mut queue.reader {
@@ -301,6 +321,7 @@ impl Shared {
         }
         queue.bytes = 0;
         let contended = mem::take(&mut queue.contended);
+        queue.expects_more = contended;
         drop(inner);
         if contended {
             self.space.notify_waiters();
