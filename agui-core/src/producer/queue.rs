@@ -207,6 +207,17 @@ impl Shared {
         // Nearly always there is room, and nothing to get ready for waiting.
         match self.try_write(write, None) {
             Tried::Written(result) => result,
+            refused => self.write_later(refused).await,
+        }
+    }
+
+    /// Goes on after an attempt, if it was refused.
+    pub(super) async fn write_later<T, W>(&self, tried: Tried<T, W>) -> Result<T, WriteError>
+    where
+        W: FnOnce(&mut RunWriter<RunQueue>) -> Result<T, WriteError>,
+    {
+        match tried {
+            Tried::Written(result) => result,
             Tried::Full(write) => self.write_with_room(write).await,
             Tried::NotNow(write) => {
                 give_way().await;
@@ -237,7 +248,7 @@ impl Shared {
 
     /// Runs `write` if the queue has room. Otherwise `room`, if there is one, is told when it has.
     #[inline]
-    fn try_write<T, W>(&self, write: W, room: Option<Pin<&mut Notified<'_>>>) -> Tried<T, W>
+    pub(super) fn try_write<T, W>(&self, write: W, room: Option<Pin<&mut Notified<'_>>>) -> Tried<T, W>
     where
         W: FnOnce(&mut RunWriter<RunQueue>) -> Result<T, WriteError>,
     {
@@ -365,7 +376,7 @@ impl Shared {
 }
 
 /// What came of an attempt to write.
-enum Tried<T, W> {
+pub(super) enum Tried<T, W> {
     /// It was made, or the run is over.
     Written(Result<T, WriteError>),
     /// There is no room.
