@@ -137,6 +137,7 @@ impl EventSink for RunQueue {
         self.send_sized(event, 0)
     }
 
+    #[inline]
     fn send_sized(&mut self, event: Event, bytes: usize) -> Result<(), SinkClosed> {
         if let Some(discarded) = &mut self.discarded {
             *discarded = discarded.saturating_add(1);
@@ -186,16 +187,24 @@ impl Shared {
     }
 
     /// The lock, with the writer told of the items let go of.
+    #[inline]
     fn lock_to_write(&self) -> MutexGuard<'_, Inner> {
         let mut inner = self.lock();
         // Looked at first, because a write to what every clone shares costs more than all that is around it.
-        if self.has_released.load(Ordering::Relaxed) && self.has_released.swap(false, Ordering::Acquire) {
+        if self.has_released.load(Ordering::Relaxed) {
+            self.take_released(&mut inner);
+        }
+        inner
+    }
+
+    #[cold]
+    fn take_released(&self, inner: &mut Inner) {
+        if self.has_released.swap(false, Ordering::Acquire) {
             let released = mem::take(&mut *self.released.lock().unwrap_or_else(PoisonError::into_inner));
             for item in released {
                 inner.writer.release(item);
             }
         }
-        inner
     }
 
     /// Runs `write` as soon as the queue has room.
@@ -284,6 +293,7 @@ impl Shared {
     }
 
     /// Tells whoever waits for what has been written, after the lock is gone.
+    #[inline]
     fn written(&self, inner: MutexGuard<'_, Inner>) {
         let over = inner.writer.is_over();
         wake_reader(inner);
@@ -398,10 +408,15 @@ impl Drop for WakeOnUnwind<'_> {
 }
 
 /// Wakes the reader if there is something for it, after the lock is gone.
+#[inline]
 fn wake_reader(mut inner: MutexGuard<'_, Inner>) {
     let over = inner.writer.is_over();
     let queue = inner.writer.sink_mut();
-    let waker = if over || !queue.events.is_empty() { queue.reader.take() } else { None };
+    // While there is a backlog, its reader has been woken and not been back.
+    if queue.reader.is_none() || (!over && queue.events.is_empty()) {
+        return;
+    }
+    let waker = queue.reader.take();
     drop(inner);
     if let Some(waker) = waker {
         waker.wake();

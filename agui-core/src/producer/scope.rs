@@ -197,6 +197,7 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
     ///
     /// # Errors
     /// The message is not open (`STREAM-1`) or belongs to another owner (`SUB-3`).
+    #[inline]
     pub fn text_delta(&mut self, id: &MessageId, delta: impl Into<String>) -> Result<(), WriteError> {
         let delta = delta.into();
         if delta.is_empty() {
