@@ -7,7 +7,8 @@
 use agui_core::Event;
 use bytes::BytesMut;
 
-use crate::{EncodeError, json};
+use crate::EncodeError;
+use crate::json::{self, Framing};
 
 /// Writes newline-delimited JSON.
 ///
@@ -40,12 +41,6 @@ impl NdjsonEncoder {
     /// # Errors
     /// The event has no JSON; the buffer is as it was.
     pub fn encode(&self, event: &Event, buffer: &mut BytesMut) -> Result<(), EncodeError> {
-        let start = buffer.len();
-        if let Err(error) = json::write(event, buffer) {
-            buffer.truncate(start);
-            return Err(error);
-        }
-        buffer.extend_from_slice(b"\n");
-        Ok(())
+        json::write(event, Framing::Line, buffer)
     }
 }

@@ -8,7 +8,8 @@
 use agui_core::Event;
 use bytes::BytesMut;
 
-use crate::{EncodeError, json};
+use crate::EncodeError;
+use crate::json::{self, Framing};
 
 /// Writes server-sent events.
 ///
@@ -41,13 +42,6 @@ impl SseEncoder {
     /// # Errors
     /// The event has no JSON; the buffer is as it was.
     pub fn encode(&self, event: &Event, buffer: &mut BytesMut) -> Result<(), EncodeError> {
-        let start = buffer.len();
-        buffer.extend_from_slice(b"data: ");
-        if let Err(error) = json::write(event, buffer) {
-            buffer.truncate(start);
-            return Err(error);
-        }
-        buffer.extend_from_slice(b"\n\n");
-        Ok(())
+        json::write(event, Framing::Sse, buffer)
     }
 }

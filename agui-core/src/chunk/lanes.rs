@@ -105,11 +105,14 @@ impl Stream {
     }
 }
 
-/// The open chunk streams.
+/// The open chunk streams. Nothing but a pointer until there are any: few producers write chunks.
 ///
 /// Each question is answered in constant or logarithmic time, so that many lanes cost no more than one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Lanes {
+pub(super) struct Lanes(Option<Box<Streams>>);
+
+#[derive(Debug, Clone, Default)]
+struct Streams {
     parent: Option<Slot>,
     subagents: HashMap<SubagentRunId, Slot>,
     by_id: HashMap<(Kind, EntityId), Owner>,
@@ -135,29 +138,32 @@ pub(super) enum Sole<'a> {
 }
 
 impl Lanes {
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.parent.is_none() && self.subagents.is_empty()
+        self.0.as_ref().is_none_or(|streams| streams.parent.is_none() && streams.subagents.is_empty())
     }
 
     pub(super) fn get(&self, owner: Option<&SubagentRunId>) -> Option<&Stream> {
+        let streams = self.0.as_ref()?;
         let slot = match owner {
-            None => self.parent.as_ref(),
-            Some(owner) => self.subagents.get(owner),
+            None => streams.parent.as_ref(),
+            Some(owner) => streams.subagents.get(owner),
         };
         slot.map(|slot| &slot.stream)
     }
 
     /// The lane in which an item is being built.
     pub(super) fn lane_of(&self, kind: Kind, id: EntityId) -> Option<&Owner> {
-        self.by_id.get(&(kind, id))
+        self.0.as_ref()?.by_id.get(&(kind, id))
     }
 
     /// The subagents' only stream of a kind.
     pub(super) fn sole(&self, kind: Kind) -> Sole<'_> {
+        let Some(streams) = &self.0 else { return Sole::None };
         let lanes = match kind {
-            Kind::Text => &self.text,
-            Kind::Reasoning => &self.reasoning,
-            Kind::Call => &self.calls,
+            Kind::Text => &streams.text,
+            Kind::Reasoning => &streams.reasoning,
+            Kind::Call => &streams.calls,
         };
         match lanes.first() {
             Some(only) if lanes.len() == 1 => Sole::One(only),
@@ -168,38 +174,43 @@ impl Lanes {
 
     /// Every lane with a stream, in the order the streams were opened.
     pub(super) fn owners(&self) -> Vec<Owner> {
-        let mut slots: Vec<&Slot> = self.parent.iter().chain(self.subagents.values()).collect();
+        let slots = self.0.iter().flat_map(|streams| streams.parent.iter().chain(streams.subagents.values()));
+        let mut slots: Vec<&Slot> = slots.collect();
         slots.sort_unstable_by_key(|slot| slot.seq);
         slots.into_iter().map(|slot| slot.stream.owner.clone()).collect()
     }
 
     pub(super) fn open(&mut self, stream: Stream) {
-        self.by_id.insert((stream.what.kind(), stream.what.entity()), stream.owner.clone());
-        self.opened += 1;
+        let streams = self.0.get_or_insert_default();
+        streams.by_id.insert((stream.what.kind(), stream.what.entity()), stream.owner.clone());
+        streams.opened += 1;
         let kind = stream.what.kind();
-        let slot = Slot { seq: self.opened, stream };
+        let slot = Slot { seq: streams.opened, stream };
         match slot.stream.owner.clone() {
-            None => self.parent = Some(slot),
+            None => streams.parent = Some(slot),
             Some(owner) => {
-                self.set(kind).insert(owner.clone());
-                self.subagents.insert(owner, slot);
+                streams.set(kind).insert(owner.clone());
+                streams.subagents.insert(owner, slot);
             }
         }
     }
 
     pub(super) fn close(&mut self, owner: Option<&SubagentRunId>) -> Option<Stream> {
+        let streams = self.0.as_mut()?;
         let stream = match owner {
-            None => self.parent.take()?.stream,
-            Some(owner) => self.subagents.remove(owner)?.stream,
+            None => streams.parent.take()?.stream,
+            Some(owner) => streams.subagents.remove(owner)?.stream,
         };
         let kind = stream.what.kind();
-        self.by_id.remove(&(kind, stream.what.entity()));
+        streams.by_id.remove(&(kind, stream.what.entity()));
         if let Some(owner) = owner {
-            self.set(kind).remove(owner);
+            streams.set(kind).remove(owner);
         }
         Some(stream)
     }
+}
 
+impl Streams {
     fn set(&mut self, kind: Kind) -> &mut BTreeSet<SubagentRunId> {
         match kind {
             Kind::Text => &mut self.text,

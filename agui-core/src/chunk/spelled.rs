@@ -98,10 +98,16 @@ impl SpelledSequence {
     /// # Errors
     /// The event breaks a rule, or a chunk does by what it stands for. The error names the event as it is spelled and
     /// says so where the two spellings of one item mix (`CHUNK-6`). Nothing has changed then.
+    #[inline]
     pub fn check_spelled(&mut self, event: &Event) -> Result<(), SequenceError> {
         if self.expander.is_idle() && !plan::is_chunk(event) {
             return self.sequence.check(event);
         }
+        self.check_among_chunks(event)
+    }
+
+    /// Judges a chunk, or an event while chunk streams are open.
+    fn check_among_chunks(&mut self, event: &Event) -> Result<(), SequenceError> {
         let kind = event.event_type();
         if !self.sequence.is_active() {
             // Before and after a run a chunk is refused for where it stands, whatever it lacks.

@@ -92,20 +92,23 @@ pub struct RunQueue {
     /// Events that the reader is done with. Their strings are used again: a string that one task makes and another one
     /// drops, with hundreds between them, is the dearest part of a delta.
     used: Vec<Event>,
-    /// Whether a writer waited for room when the reader last took events. Otherwise none is used again: the reader is the
-    /// faster one, and an idle run keeps nothing.
-    waited: bool,
     bytes: usize,
     limits: RunLimits,
     reader: Option<Waker>,
     /// Whether a writer may be waiting for room.
     contended: bool,
+    /// Whether the reader's last turn made room for a writer that had waited for it: that writer is about to go on, at
+    /// least with the event it waited with, and would have to get the same buffer again. Otherwise the reader is the
+    /// faster one, and an idle run keeps nothing.
+    expects_more: bool,
     /// How many events were dropped since a writer last gave way, if the run goes on without a reader.
     discarded: Option<usize>,
 }
 
-/// What an idle run keeps of its buffer.
-const IDLE_EVENTS: usize = 4;
+/// What an idle run keeps of its buffer: room for an event that comes alone.
+const IDLE_EVENTS: usize = 1;
+/// How much larger a buffer gets that is too small. One that fills up does so at once, before its reader is awake.
+const GROWTH: usize = 8;
 /// The least room of a string for a delta, in bytes.
 const USUAL_BYTES: usize = 24;
 /// How large a string may be that is used again, in bytes. What a busy run keeps is then small whatever it has sent.
@@ -126,7 +129,7 @@ impl RunQueue {
         if over {
             return Poll::Ready(false);
         }
-        if !self.waited && self.events.capacity() > IDLE_EVENTS {
+        if !self.expects_more && self.events.capacity() > IDLE_EVENTS {
             self.events = Vec::new();
         }
         match &mut self.reader {
@@ -134,6 +137,13 @@ impl RunQueue {
             none => *none = Some(cx.waker().clone()),
         }
         Poll::Pending
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let len = self.events.len();
+        let capacity = (len * GROWTH).min(self.limits.max_queued_events).max(len + 1);
+        self.events.reserve_exact(capacity - len);
     }
 
     /// Whether the writer has to give way first: nothing else makes it wait while nobody reads.
@@ -161,10 +171,14 @@ impl EventSink for RunQueue {
         self.send_sized(event, 0)
     }
 
+    #[inline]
     fn send_sized(&mut self, event: Event, bytes: usize) -> Result<(), SinkClosed> {
         if let Some(discarded) = &mut self.discarded {
             *discarded = discarded.saturating_add(1);
             return Ok(());
+        }
+        if self.events.len() == self.events.capacity() {
+            self.grow();
         }
         self.events.push(event);
         self.bytes = self.bytes.saturating_add(bytes);
@@ -199,11 +213,11 @@ impl Shared {
         let queue = RunQueue {
             events: Vec::new(),
             used: Vec::new(),
-            waited: false,
             bytes: 0,
             limits: setup.limits,
             reader: None,
             contended: false,
+            expects_more: false,
             discarded: None,
         };
         let input = setup.input;
@@ -230,16 +244,24 @@ impl Shared {
     }
 
     /// The lock, with the writer told of the items let go of.
+    #[inline]
     fn lock_to_write(&self) -> MutexGuard<'_, Inner> {
         let mut inner = self.lock();
         // Looked at first, because a write to what every clone shares costs more than all that is around it.
-        if self.has_released.load(Ordering::Relaxed) && self.has_released.swap(false, Ordering::Acquire) {
+        if self.has_released.load(Ordering::Relaxed) {
+            self.take_released(&mut inner);
+        }
+        inner
+    }
+
+    #[cold]
+    fn take_released(&self, inner: &mut Inner) {
+        if self.has_released.swap(false, Ordering::Acquire) {
             let released = mem::take(&mut *self.released.lock().unwrap_or_else(PoisonError::into_inner));
             for item in released {
                 inner.writer.release(item);
             }
         }
-        inner
     }
 
     /// Runs `write` as soon as the queue has room.
@@ -250,6 +272,17 @@ impl Shared {
     {
         // Nearly always there is room, and nothing to get ready for waiting.
         match self.try_write(write, None) {
+            Tried::Written(result) => result,
+            refused => self.write_later(refused).await,
+        }
+    }
+
+    /// Goes on after an attempt, if it was refused.
+    pub(super) async fn write_later<T, W>(&self, tried: Tried<T, W>) -> Result<T, WriteError>
+    where
+        W: FnOnce(&mut RunWriter<RunQueue>) -> Result<T, WriteError>,
+    {
+        match tried {
             Tried::Written(result) => result,
             Tried::Full(write) => self.write_with_room(write).await,
             Tried::NotNow(write) => {
@@ -281,7 +314,7 @@ impl Shared {
 
     /// Runs `write` if the queue has room. Otherwise `room`, if there is one, is told when it has.
     #[inline]
-    fn try_write<T, W>(&self, write: W, room: Option<Pin<&mut Notified<'_>>>) -> Tried<T, W>
+    pub(super) fn try_write<T, W>(&self, write: W, room: Option<Pin<&mut Notified<'_>>>) -> Tried<T, W>
     where
         W: FnOnce(&mut RunWriter<RunQueue>) -> Result<T, WriteError>,
     {
@@ -317,6 +350,7 @@ impl Shared {
     }
 
     /// Tells whoever waits for what has been written, after the lock is gone.
+    #[inline]
     fn written(&self, inner: MutexGuard<'_, Inner>) {
         let over = inner.writer.is_over();
         wake_reader(inner);
@@ -342,6 +376,9 @@ impl Shared {
         let over = inner.writer.is_over();
         let queue = inner.writer.sink_mut();
         if queue.events.is_empty() {
+            if queue.expects_more && buffer.is_empty() && buffer.capacity() > queue.events.capacity() {
+                mem::swap(buffer, &mut queue.events);
+            }
             return queue.poll_idle(cx, over);
         }
         if buffer.is_empty() {
@@ -361,10 +398,9 @@ impl Shared {
         if queue.events.is_empty() {
             let polled = queue.poll_idle(cx, over);
             let mut unused = Vec::new();
-            if polled.is_ready() || !queue.waited {
+            if polled.is_ready() || !queue.expects_more {
                 mem::swap(&mut queue.used, &mut unused);
             } else if !buffer.is_empty() {
-                // The writer has room now and goes on at its next turn, at least with the event it waited with.
                 mem::swap(&mut queue.used, buffer);
             }
             drop(inner);
@@ -373,13 +409,12 @@ impl Shared {
             return polled;
         }
         mem::swap(buffer, &mut queue.events);
-        queue.waited = queue.contended;
         if !queue.events.is_empty() {
             mem::swap(&mut queue.used, &mut queue.events);
         }
         // Those from before the last batch, of which there are some if it had fewer deltas; else room for the next events.
         let older = if queue.events.is_empty() { Vec::new() } else { mem::take(&mut queue.events) };
-        let unused = if queue.waited { Vec::new() } else { mem::take(&mut queue.used) };
+        let unused = if queue.contended { Vec::new() } else { mem::take(&mut queue.used) };
         self.taken(inner);
         drop((older, unused));
         Poll::Ready(true)
@@ -390,6 +425,7 @@ impl Shared {
         let queue = inner.writer.sink_mut();
         queue.bytes = 0;
         let contended = mem::take(&mut queue.contended);
+        queue.expects_more = contended;
         drop(inner);
         if contended {
             self.space.notify_waiters();
@@ -432,7 +468,7 @@ impl Shared {
 }
 
 /// What came of an attempt to write.
-enum Tried<T, W> {
+pub(super) enum Tried<T, W> {
     /// It was made, or the run is over.
     Written(Result<T, WriteError>),
     /// There is no room.
@@ -454,10 +490,15 @@ impl Drop for WakeOnUnwind<'_> {
 }
 
 /// Wakes the reader if there is something for it, after the lock is gone.
+#[inline]
 fn wake_reader(mut inner: MutexGuard<'_, Inner>) {
     let over = inner.writer.is_over();
     let queue = inner.writer.sink_mut();
-    let waker = if over || !queue.events.is_empty() { queue.reader.take() } else { None };
+    // While there is a backlog, its reader has been woken and not been back.
+    if queue.reader.is_none() || (!over && queue.events.is_empty()) {
+        return;
+    }
+    let waker = queue.reader.take();
     drop(inner);
     if let Some(waker) = waker {
         waker.wake();

@@ -12,10 +12,10 @@ use crate::{
 };
 
 use super::launch::CancelReason;
-use super::queue::{RunQueue, Shared};
+use super::queue::{RunQueue, Shared, Tried};
 use super::{
-    ActivityHandle, Extensions, ReasoningHandle, StateHandle, StepHandle, SubagentBuilder, TextHandle,
-    TextStart, ToolCallHandle, ToolCallStart, WriteError, WriterScope,
+    ActivityHandle, Extensions, ReasoningHandle, RunWriter, StateHandle, StepHandle, SubagentBuilder,
+    TextHandle, TextStart, ToolCallHandle, ToolCallStart, WriteError, WriterScope,
 };
 
 /// One run, as its handler sees it: the input, what it may write, and whether it is still wanted.
@@ -116,8 +116,21 @@ impl Run {
         &self,
         write: impl FnOnce(&mut WriterScope<'_, RunQueue>) -> Result<T, WriteError>,
     ) -> Result<T, WriteError> {
+        match self.try_with(write) {
+            Tried::Written(result) => result,
+            refused => self.shared.write_later(refused).await,
+        }
+    }
+
+    /// The attempt that [`with`](Self::with) begins with. What writes deltas makes it itself, because a future to go
+    /// through costs as much as the delta does.
+    #[inline]
+    pub(super) fn try_with<T>(
+        &self,
+        write: impl FnOnce(&mut WriterScope<'_, RunQueue>) -> Result<T, WriteError>,
+    ) -> Tried<T, impl FnOnce(&mut RunWriter<RunQueue>) -> Result<T, WriteError>> {
         let owner = self.owner.clone();
-        self.shared.write(|writer| write(&mut WriterScope::new(writer, owner))).await
+        self.shared.try_write(|writer| write(&mut WriterScope::new(writer, owner)), None)
     }
 
     /// A text message of the assistant. It opens with the first delta.

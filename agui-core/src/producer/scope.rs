@@ -199,6 +199,7 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
     ///
     /// # Errors
     /// The message is not open (`STREAM-1`) or belongs to another owner (`SUB-3`).
+    #[inline]
     pub fn text_delta<'d>(
         &mut self,
         id: &MessageId,

@@ -7,6 +7,7 @@ use crate::id::mint;
 use crate::sequence::{OpenItem, OpenKind};
 use crate::{MessageId, TextMessageRole};
 
+use super::queue::Tried;
 use super::{Run, TextStart, WriteError};
 
 /// A text message that is being written.
@@ -77,7 +78,10 @@ impl TextHandle {
         }
         if self.start.is_none() {
             let Self { run, id, .. } = self;
-            return run.with(|scope| scope.text_delta(id, delta)).await;
+            return match run.try_with(|scope| scope.text_delta(id, delta)) {
+                Tried::Written(result) => result,
+                refused => run.shared.write_later(refused).await,
+            };
         }
         self.write(Some(delta), false).await
     }

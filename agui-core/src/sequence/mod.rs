@@ -170,15 +170,18 @@ impl Sequence {
     /// may be tried.
     #[inline]
     pub fn check(&mut self, event: &Event) -> Result<(), SequenceError> {
-        // Most events of a run are text for the message that had the one before. What follows would say the same,
-        // at three times the price. That something is open says that a run is active.
-        if let Event::TextMessageContent(event) = event
-            && event.subagent_run_id.is_none()
-            && self.open.text.is_last(&event.message_id)
-        {
-            return Ok(());
-        }
-        self.check_any(event)
+        // Most events of a run are text for the message, or for the call, that had the one before. What follows would
+        // say the same, at three times the price. That something is open says that a run is active.
+        let goes_on = match event {
+            Event::TextMessageContent(event) => {
+                event.subagent_run_id.is_none() && self.open.text.is_last(&event.message_id)
+            }
+            Event::ToolCallArgs(event) => {
+                event.subagent_run_id.is_none() && self.open.calls.is_last(&event.tool_call_id)
+            }
+            _ => false,
+        };
+        if goes_on { Ok(()) } else { self.check_any(event) }
     }
 
     fn check_any(&mut self, event: &Event) -> Result<(), SequenceError> {

@@ -99,10 +99,14 @@ impl<K> Entry<K> {
     }
 }
 
-/// The open items of one kind.
+/// The open items of one kind. Nothing but a pointer before the first one: most runs open one kind or two, and each
+/// waiting stream keeps a run.
 #[derive(Debug, Clone)]
-pub(crate) struct OpenSet<K> {
-    slots: Vec<Option<Entry<K>>>,
+pub(crate) struct OpenSet<K>(Option<Box<Slots<K>>>);
+
+#[derive(Debug, Clone)]
+struct Slots<K> {
+    entries: Vec<Option<Entry<K>>>,
     free: Vec<usize>,
     index: HashMap<K, usize>,
     /// The slots of what subagents have open. The parent agent's are all the others.
@@ -113,7 +117,13 @@ pub(crate) struct OpenSet<K> {
 
 impl<K> Default for OpenSet<K> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), index: HashMap::new(), owned: HashMap::new(), last: 0 }
+        Self(None)
+    }
+}
+
+impl<K> Default for Slots<K> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), free: Vec::new(), index: HashMap::new(), owned: HashMap::new(), last: 0 }
     }
 }
 
@@ -121,32 +131,86 @@ impl<K: Clone + Eq + Hash> OpenSet<K> {
     /// Whether the id is that of the item asked for last, which is open.
     #[inline]
     pub(super) fn is_last(&self, id: &K) -> bool {
-        matches!(self.slots.get(self.last), Some(Some(entry)) if entry.id == *id)
+        self.0.as_ref().is_some_and(|slots| slots.is_last(id))
     }
 
     /// The item of an id, remembered for the next question.
     #[inline]
     pub(super) fn get(&mut self, id: &K) -> Option<&Entry<K>> {
-        if !self.is_last(id) {
-            self.last = *self.index.get(id)?;
+        let slots = self.0.as_mut()?;
+        if !slots.is_last(id) {
+            slots.last = *slots.index.get(id)?;
         }
-        self.slots.get(self.last)?.as_ref()
+        slots.entries.get(slots.last)?.as_ref()
     }
 
     /// The item of an id.
     pub(super) fn peek(&self, id: &K) -> Option<&Entry<K>> {
-        self.slots.get(*self.index.get(id)?)?.as_ref()
+        let slots = self.0.as_ref()?;
+        slots.entries.get(*slots.index.get(id)?)?.as_ref()
     }
 
     /// Puts the owner of an open item right, after a snapshot has restated it.
     pub(super) fn set_owner(&mut self, id: &K, owner: Option<&SubagentRunId>) {
-        let Some(&slot) = self.index.get(id) else { return };
-        if let Some(Some(entry)) = self.slots.get_mut(slot) {
+        let Some(slots) = &mut self.0 else { return };
+        let Some(&slot) = slots.index.get(id) else { return };
+        if let Some(Some(entry)) = slots.entries.get_mut(slot) {
             let before = std::mem::replace(&mut entry.owner, owner.cloned());
             entry.established = owner.cloned();
-            self.disown(before.as_ref(), slot);
-            self.own(owner, slot);
+            slots.disown(before.as_ref(), slot);
+            slots.own(owner, slot);
         }
+    }
+
+    pub(crate) fn insert(&mut self, entry: Entry<K>) {
+        let slots = self.0.get_or_insert_default();
+        let id = entry.id.clone();
+        let slot = slots.free.pop().unwrap_or(slots.entries.len());
+        slots.own(entry.owner.as_ref(), slot);
+        match slots.entries.get_mut(slot) {
+            Some(free) => *free = Some(entry),
+            None => slots.entries.push(Some(entry)),
+        }
+        slots.index.insert(id, slot);
+        slots.last = slot;
+    }
+
+    pub(crate) fn remove(&mut self, id: &K) -> Option<Entry<K>> {
+        let slots = self.0.as_mut()?;
+        let slot = slots.index.remove(id)?;
+        let entry = slots.entries.get_mut(slot)?.take()?;
+        slots.free.push(slot);
+        slots.disown(entry.owner.as_ref(), slot);
+        Some(entry)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |slots| slots.index.len())
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0 = None;
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Entry<K>> {
+        self.0.iter().flat_map(|slots| slots.entries.iter().flatten())
+    }
+
+    /// What one owner has open.
+    fn of(&self, owner: Option<&SubagentRunId>) -> impl Iterator<Item = &Entry<K>> {
+        let slots = self.0.as_deref();
+        let found = slots.zip(owner).and_then(|(slots, owner)| slots.owned.get(owner));
+        let all = slots.filter(|_| owner.is_none()).map_or(&[][..], |slots| slots.entries.as_slice());
+        let parents = all.iter().flatten().filter(|entry| entry.owner.is_none());
+        let entry = move |slot: &usize| slots?.entries.get(*slot)?.as_ref();
+        found.into_iter().flatten().filter_map(entry).chain(parents)
+    }
+}
+
+impl<K: Eq> Slots<K> {
+    #[inline]
+    fn is_last(&self, id: &K) -> bool {
+        matches!(self.entries.get(self.last), Some(Some(entry)) if entry.id == *id)
     }
 
     fn own(&mut self, owner: Option<&SubagentRunId>, slot: usize) {
@@ -164,50 +228,6 @@ impl<K: Clone + Eq + Hash> OpenSet<K> {
                 self.owned.remove(owner);
             }
         }
-    }
-
-    pub(crate) fn insert(&mut self, entry: Entry<K>) {
-        let id = entry.id.clone();
-        let slot = self.free.pop().unwrap_or(self.slots.len());
-        self.own(entry.owner.as_ref(), slot);
-        match self.slots.get_mut(slot) {
-            Some(free) => *free = Some(entry),
-            None => self.slots.push(Some(entry)),
-        }
-        self.index.insert(id, slot);
-        self.last = slot;
-    }
-
-    pub(crate) fn remove(&mut self, id: &K) -> Option<Entry<K>> {
-        let slot = self.index.remove(id)?;
-        let entry = self.slots.get_mut(slot)?.take()?;
-        self.free.push(slot);
-        self.disown(entry.owner.as_ref(), slot);
-        Some(entry)
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.index.len()
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.slots.clear();
-        self.free.clear();
-        self.index.clear();
-        self.owned.clear();
-        self.last = 0;
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &Entry<K>> {
-        self.slots.iter().flatten()
-    }
-
-    /// What one owner has open.
-    fn of(&self, owner: Option<&SubagentRunId>) -> impl Iterator<Item = &Entry<K>> {
-        let slots = owner.and_then(|owner| self.owned.get(owner));
-        let all = if owner.is_none() { self.slots.as_slice() } else { &[] };
-        let parents = all.iter().flatten().filter(|entry| entry.owner.is_none());
-        slots.into_iter().flatten().filter_map(|slot| self.slots.get(*slot)?.as_ref()).chain(parents)
     }
 }
 

@@ -31,7 +31,7 @@ const BURST_BYTES: usize = 2 * CHUNK_BYTES;
 /// What an event takes on the wire, for the first guess at a chunk's size.
 const USUAL_EVENT_BYTES: usize = 128;
 /// How many events an idle body keeps room for.
-const IDLE_EVENTS: usize = 4;
+const IDLE_EVENTS: usize = 1;
 
 /// The body of a response. It does not fail.
 ///
