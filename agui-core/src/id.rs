@@ -154,6 +154,13 @@ identifier! {
     EntityId,
 }
 
+impl MessageId {
+    /// Whether both are one string in memory, which is cheaper to tell than whether they are equal.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 impl From<MessageId> for EntityId {
     fn from(id: MessageId) -> Self {
         Self(id.0)

@@ -21,6 +21,7 @@ mod handler;
 mod launch;
 mod queue;
 mod reasoning;
+mod reuse;
 mod run;
 mod scope;
 mod sink;

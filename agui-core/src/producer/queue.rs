@@ -3,7 +3,6 @@
 //! The writer and its queue sit behind one mutex, held for the length of one check and push and never across an
 //! await. Dropping a handle does not take it. A writer that meets a full queue waits for room without holding anything.
 
-use std::borrow::Cow;
 use std::mem;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -89,8 +88,7 @@ struct Inner {
 #[derive(Debug)]
 pub struct RunQueue {
     events: Vec<Event>,
-    /// Events that the reader is done with. Their strings are used again: a string that one task makes and another one
-    /// drops, with hundreds between them, is the dearest part of a delta.
+    /// Events that the reader is done with, to be used again.
     used: Vec<Event>,
     bytes: usize,
     limits: RunLimits,
@@ -109,10 +107,6 @@ pub struct RunQueue {
 const IDLE_EVENTS: usize = 1;
 /// How much larger a buffer gets that is too small. One that fills up does so at once, before its reader is awake.
 const GROWTH: usize = 8;
-/// The least room of a string for a delta, in bytes.
-const USUAL_BYTES: usize = 24;
-/// How large a string may be that is used again, in bytes. What a busy run keeps is then small whatever it has sent.
-const REUSED_BYTES: usize = 1024;
 /// After how many discarded events a writer gives way to other tasks: without a reader nothing else makes it wait.
 const DISCARDS_PER_TURN: usize = 128;
 
@@ -156,16 +150,6 @@ impl RunQueue {
     }
 }
 
-/// The text of a delta.
-const fn delta_of(event: &mut Event) -> Option<&mut String> {
-    match event {
-        Event::TextMessageContent(event) => Some(&mut event.delta),
-        Event::ToolCallArgs(event) => Some(&mut event.delta),
-        Event::ReasoningMessageContent(event) => Some(&mut event.delta),
-        _ => None,
-    }
-}
-
 impl EventSink for RunQueue {
     fn send(&mut self, event: Event) -> Result<(), SinkClosed> {
         self.send_sized(event, 0)
@@ -185,26 +169,9 @@ impl EventSink for RunQueue {
         Ok(())
     }
 
-    fn string_of(&mut self, text: Cow<'_, str>) -> String {
-        while let Some(mut used) = self.used.pop() {
-            if let Some(string) = delta_of(&mut used)
-                && string.capacity() <= REUSED_BYTES
-            {
-                let mut string = mem::take(string);
-                string.clear();
-                string.push_str(&text);
-                return string;
-            }
-        }
-        match text {
-            Cow::Owned(text) => text,
-            Cow::Borrowed(text) => {
-                // Room for most that come after it, should it be used again.
-                let mut string = String::with_capacity(text.len().max(USUAL_BYTES));
-                string.push_str(text);
-                string
-            }
-        }
+    #[inline]
+    fn used_event(&mut self) -> Option<Event> {
+        self.used.pop()
     }
 }
 

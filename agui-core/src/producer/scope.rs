@@ -11,12 +11,12 @@ use crate::{
     MessageId, MessagesSnapshotEvent, RawEvent, ReasoningEncryptedValueEvent, ReasoningEncryptedValueSubtype,
     ReasoningEndEvent, ReasoningMessageContentEvent, ReasoningMessageEndEvent, ReasoningMessageStartEvent,
     ReasoningStartEvent, StateSnapshotEvent, StepFinishedEvent, StepStartedEvent, SubagentErrorEvent,
-    SubagentFinishedEvent, SubagentFinishedOutcome, SubagentRunId, SubagentStartedEvent,
-    TextMessageContentEvent, TextMessageEndEvent, TextMessageRole, TextMessageStartEvent, ToolCallArgsEvent,
-    ToolCallEndEvent, ToolCallId, ToolCallResultEvent, ToolCallStartEvent, ToolRole,
+    SubagentFinishedEvent, SubagentFinishedOutcome, SubagentRunId, SubagentStartedEvent, TextMessageEndEvent,
+    TextMessageRole, TextMessageStartEvent, ToolCallArgsEvent, ToolCallEndEvent, ToolCallId,
+    ToolCallResultEvent, ToolCallStartEvent, ToolRole,
 };
 
-use super::{EventSink, RunWriter, WriteError};
+use super::{EventSink, RunWriter, WriteError, reuse};
 
 /// How a text message opens. Everything is optional; an id is made where none is given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -210,8 +210,8 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
             return Ok(());
         }
         let text_bytes = delta.len() + id.as_str().len();
-        let delta = self.writer.sink_mut().string_of(delta);
-        self.emit_delta(TextMessageContentEvent::new(id, delta).into(), text_bytes)
+        let event = reuse::text_event(self.writer.sink_mut(), id, delta);
+        self.emit_delta(event, text_bytes)
     }
 
     /// Closes an open message.
@@ -262,7 +262,7 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
             return Ok(());
         }
         let text_bytes = delta.len() + id.as_str().len();
-        let delta = self.writer.sink_mut().string_of(delta);
+        let delta = reuse::text(self.writer.sink_mut(), delta);
         self.emit_delta(ToolCallArgsEvent::new(id, delta).into(), text_bytes)
     }
 
@@ -338,7 +338,7 @@ impl<'w, S: EventSink> WriterScope<'w, S> {
             return Ok(());
         }
         let text_bytes = delta.len() + id.as_str().len();
-        let delta = self.writer.sink_mut().string_of(delta);
+        let delta = reuse::text(self.writer.sink_mut(), delta);
         self.emit_delta(ReasoningMessageContentEvent::new(id, delta).into(), text_bytes)
     }
 

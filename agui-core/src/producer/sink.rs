@@ -1,7 +1,5 @@
 //! Where a writer's events go.
 
-use std::borrow::Cow;
-
 use crate::Event;
 
 /// Takes the events of a run, one by one, in order.
@@ -37,10 +35,11 @@ pub trait EventSink {
         self.send(event)
     }
 
-    /// The text as a string, for an event that is about to be sent. A sink that gets its events back when they have been
-    /// read can make it of one of theirs.
-    fn string_of(&mut self, text: Cow<'_, str>) -> String {
-        text.into_owned()
+    /// An event that has been sent and read, whose memory may be used again; none by default. Most sinks pass their
+    /// events on and never see them again.
+    #[inline]
+    fn used_event(&mut self) -> Option<Event> {
+        None
     }
 }
 
