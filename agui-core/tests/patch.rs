@@ -318,13 +318,37 @@ fn copies_come_to_an_end_over_many_patches_as_well() {
     });
     let results: Vec<_> = copies.collect();
     let applied = results.iter().take_while(|result| result.is_ok()).count();
-    assert_eq!(applied, 62);
+    // 256 MiB, of which each copy takes a little more than one.
+    assert_eq!(applied, 254);
     for result in results.into_iter().skip(applied) {
         assert_eq!(result.expect_err("too large").failure(), PatchFailure::TooLarge);
     }
     // Room that is made is room again.
     apply(&mut document, &[JsonPatchOperation::remove(pointer("/7"))]).unwrap();
     apply(&mut document, &[JsonPatchOperation::copy(pointer("/first"), pointer("/7"))]).unwrap();
+}
+
+#[test]
+fn copies_are_counted_by_the_memory_they_take() {
+    // As JSON not 500 bytes; in memory about 40 KB, for each object has room for more members.
+    let mut document = json!({"from": vec![json!({"": 0}); 60], "to": []});
+    let before = document.clone();
+    let copies = vec![JsonPatchOperation::copy(pointer("/from"), pointer("/to/-")); 20_000];
+    let mut error = None;
+    let used = allocation_counter::measure(|| error = apply(&mut document, &copies).err());
+    let error = error.expect("too large");
+    assert_eq!(error.failure(), PatchFailure::TooLarge);
+    assert_eq!(document, before);
+    assert!(used.bytes_max < 300 << 20, "{used:?}");
+    apply(&mut document, &copies[..1000]).unwrap();
+}
+
+#[test]
+fn small_copies_of_one_patch_are_counted_together() {
+    let mut document = json!({"from": "x".repeat(15 << 10), "to": []});
+    let copies = vec![JsonPatchOperation::copy(pointer("/from"), pointer("/to/-")); 20_000];
+    assert_eq!(apply(&mut document, &copies).expect_err("too large").failure(), PatchFailure::TooLarge);
+    apply(&mut document, &copies[..100]).unwrap();
 }
 
 #[test]

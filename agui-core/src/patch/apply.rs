@@ -4,8 +4,8 @@
 //! step fails; so the cost is that of the places a patch touches, and the document is never copied. After a failure
 //! the document is the one before, the order of its members included.
 //!
-//! A patch may come from anybody. What it can make of a small document is bounded: 128 levels of nesting, and 64 MiB
-//! for the document with its copies, because fifty `copy` operations that each double the document would fill any
+//! A patch may come from anybody. What it can make of a small document is bounded: 128 levels of nesting, and 256 MiB
+//! of memory for the document with its copies, because fifty `copy` operations that each double the document would fill any
 //! memory, whether they are in one patch or in fifty.
 
 use std::mem;
@@ -16,12 +16,12 @@ use super::place::{MAX_DEPTH, charge, find, find_mut, nests_within, position, po
 use super::{JsonPatchOperation, JsonPointer, MoveOperation, PatchError, PatchFailure, equal};
 use crate::JsonObject;
 
-/// Bytes that a document may have with the copies a patch makes, measured roughly as JSON. What else a patch adds is
-/// no more than the patch.
-const MAX_COPIED_BYTES: usize = 64 << 20;
-/// Bytes that may be copied without measuring the document, which costs more than such a copy does. What a document
-/// grows by that way stays in proportion to the operations that make it grow.
-const SMALL_COPY_BYTES: usize = 1 << 10;
+/// Bytes of memory that a document may take with the copies a patch makes. What else a patch adds is in proportion to the
+/// patch.
+const MAX_COPIED_BYTES: usize = 256 << 20;
+/// Bytes of memory that a patch may copy without the document being measured, which costs more than such copies do. What
+/// a document grows by that way, a patch of so many bytes could have added.
+const UNMEASURED_BYTES: usize = 16 << 10;
 
 /// Applies a patch to a document: every operation, in order, or none (`STATE-2`).
 ///
@@ -32,7 +32,7 @@ const SMALL_COPY_BYTES: usize = 1 << 10;
 /// # Errors
 /// When an operation does not apply: a place or its parent is missing (no parent is created), a list position is
 /// malformed or out of range, a `test` fails, a value would move into itself (`STATE-4`), the document would nest
-/// deeper than 128 levels, or a copy would bring it beyond 64 MiB. The document is then exactly as it was (`STATE-3`).
+/// deeper than 128 levels, or a copy would bring it beyond 256 MiB of memory. The document is then exactly as it was (`STATE-3`).
 ///
 /// # Examples
 /// ```
@@ -57,7 +57,7 @@ pub(crate) fn apply_if(
     operations: &[JsonPatchOperation],
     accepts: impl FnOnce(&Value) -> bool,
 ) -> Result<bool, PatchError> {
-    let mut patching = Patching { document, log: Vec::new(), copy_budget: None };
+    let mut patching = Patching { document, log: Vec::new(), copies: Copies::Unmeasured(UNMEASURED_BYTES) };
     for (index, operation) in operations.iter().enumerate() {
         if let Err((pointer, failure)) = patching.step(operation) {
             patching.roll_back();
@@ -77,7 +77,24 @@ type Fault<'p> = (&'p JsonPointer, PatchFailure);
 struct Patching<'d, 'p> {
     document: &'d mut Value,
     log: Vec<Undo<'p>>,
-    copy_budget: Option<usize>,
+    copies: Copies,
+}
+
+/// How many bytes may still be copied.
+#[derive(Clone, Copy)]
+enum Copies {
+    /// Until the document is measured.
+    Unmeasured(usize),
+    /// In all.
+    Measured(usize),
+}
+
+impl Copies {
+    const fn budget(self) -> usize {
+        match self {
+            Self::Unmeasured(budget) | Self::Measured(budget) => budget,
+        }
+    }
 }
 
 /// The inverse of one change.
@@ -110,13 +127,15 @@ impl<'p> Patching<'_, 'p> {
             JsonPatchOperation::Copy(copy) => {
                 let value =
                     find(self.document, copy.from.as_str()).map_err(|failure| (&copy.from, failure))?;
-                if charge(value, SMALL_COPY_BYTES).is_none() {
-                    let budget = self
-                        .copy_budget
-                        .unwrap_or_else(|| charge(self.document, MAX_COPIED_BYTES).unwrap_or_default());
-                    self.copy_budget =
-                        Some(charge(value, budget).ok_or((&copy.from, PatchFailure::TooLarge))?);
-                }
+                self.copies = match (self.copies, charge(value, self.copies.budget())) {
+                    (Copies::Unmeasured(_), Some(left)) => Copies::Unmeasured(left),
+                    (Copies::Measured(_), Some(left)) => Copies::Measured(left),
+                    (Copies::Measured(_), None) => return Err((&copy.from, PatchFailure::TooLarge)),
+                    (Copies::Unmeasured(_), None) => charge(self.document, MAX_COPIED_BYTES)
+                        .and_then(|budget| charge(value, budget))
+                        .map(Copies::Measured)
+                        .ok_or((&copy.from, PatchFailure::TooLarge))?,
+                };
                 let value = value.clone();
                 self.put_new(&copy.path, value)
             }

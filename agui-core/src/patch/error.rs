@@ -62,8 +62,8 @@ pub enum PatchFailure {
     /// The document would nest deeper than 128 levels, which no wire carries.
     #[error("the document would nest deeper than 128 levels")]
     TooDeep,
-    /// The document would take more than 64 MiB with what `copy` operations add to it.
-    #[error("the document with its copies exceeds 64 MiB")]
+    /// The document would take more than 256 MiB of memory with what `copy` operations add to it.
+    #[error("the document with its copies exceeds 256 MiB of memory")]
     TooLarge,
 }
 
