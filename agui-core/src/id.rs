@@ -5,6 +5,7 @@
 
 use std::borrow::Borrow;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -24,13 +25,27 @@ macro_rules! identifier {
         /// assert_eq!(serde_json::to_string(&id)?, "\"room/42\"");
         /// # Ok::<(), serde_json::Error>(())
         /// ```
-        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Eq, PartialOrd, Ord)]
         pub struct $Name(Arc<str>);
 
         impl $Name {
             /// The identifier as text.
             pub fn as_str(&self) -> &str {
                 &self.0
+            }
+        }
+
+        // By far the most ids that are compared are copies of one another.
+        impl PartialEq for $Name {
+            #[inline]
+            fn eq(&self, other: &Self) -> bool {
+                Arc::ptr_eq(&self.0, &other.0) || *self.0 == *other.0
+            }
+        }
+
+        impl Hash for $Name {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                self.0.hash(state);
             }
         }
 

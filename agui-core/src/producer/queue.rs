@@ -155,7 +155,11 @@ impl EventSink for RunQueue {
         self.send_sized(event, 0)
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "an event is large to pass on, and this is called from one hot place"
+    )]
+    #[inline(always)]
     fn send_sized(&mut self, event: Event, bytes: usize) -> Result<(), SinkClosed> {
         if let Some(discarded) = &mut self.discarded {
             *discarded = discarded.saturating_add(1);
