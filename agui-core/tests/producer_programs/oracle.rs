@@ -58,6 +58,8 @@ pub(crate) struct Oracle {
     answered: BTreeSet<String>,
     /// What a chunk stream builds in each owner's lane.
     lanes: BTreeMap<Owner, (Kind, String)>,
+    /// The parent message that the last chunk to open a call in each lane named.
+    parents: BTreeMap<Owner, Owner>,
     state: Value,
     misfits: usize,
 }
@@ -94,6 +96,7 @@ impl Oracle {
             started: Vec::new(),
             answered: BTreeSet::new(),
             lanes: BTreeMap::new(),
+            parents: BTreeMap::new(),
             state: input.get("state").cloned().unwrap_or_else(|| json!({})),
             misfits: 0,
         };
@@ -462,7 +465,7 @@ impl Oracle {
         };
         if let Some(lane) = lane {
             let (_, id) = self.lanes[&lane].clone();
-            return self.repeats(event, kind, &id);
+            return self.repeats(event, kind, &lane, &id);
         }
         let id = id.ok_or_else(|| format!("CHUNK-1: no {member}"))?;
         if kind == Kind::Call {
@@ -479,21 +482,21 @@ impl Oracle {
             }
             _ => self.open_thought(&id, &tag)?,
         }
+        self.parents.insert(tag.clone(), maybe(event, "parentMessageId"));
         self.lanes.insert(tag, (kind, id));
         Ok(())
     }
 
     /// A continuation says again what was said, or nothing (`CHUNK-3`).
-    fn repeats(&self, event: &Value, kind: Kind, id: &str) -> Verdict {
+    fn repeats(&self, event: &Value, kind: Kind, lane: &Owner, id: &str) -> Verdict {
         let same = |member: &str, known: &Owner| {
             let said = maybe(event, member);
             ensure(said.is_none() || said == *known, || format!("CHUNK-3: {member} of {id} was {known:?}"))
         };
         if kind == Kind::Call {
             let Some(call) = self.calls.get(id) else { return Ok(()) };
-            let parent = Some(call.parent.clone()).filter(|parent| parent != id);
             same("toolCallName", &Some(call.name.clone()))?;
-            return same("parentMessageId", &parent);
+            return same("parentMessageId", &self.parents[lane]);
         }
         let Some(message) = self.messages.get(id) else { return Ok(()) };
         same("role", &Some(message.role.clone()))?;
