@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers fail their test")]
 
+use agui_core::chunk::SpelledSequence;
+use agui_core::sequence::Policy;
 use agui_core::store::replay::{Attachment, Replay};
 use agui_core::{
     ActivityMessage, AssistantMessage, Event, Message, ReasoningMessage, RunAgentInput, ToolMessage,
@@ -247,6 +249,29 @@ fn a_patch_of_another_state_is_preceded_by_that_state() {
     let (sent, replay) = replay(&events);
     assert_eq!(types(&sent[3..6]), ["RUN_STARTED", "STATE_SNAPSHOT", "STATE_DELTA"]);
     assert_eq!(*replay.conversation().state(), json!({"n": 9, "own": true}));
+}
+
+#[test]
+fn the_state_before_a_subagents_patch_cuts_no_chunks_of_others_short() {
+    let said = |delta: &str| event(json!({"type": "TEXT_MESSAGE_CHUNK", "delta": delta}));
+    let patch = json!({"type": "STATE_DELTA", "subagentRunId": "red",
+        "delta": [{"op": "replace", "path": "/n", "value": 9}]});
+    let events = [
+        started(RunAgentInput::new("t", "r1", [])),
+        finished("r1"),
+        started(RunAgentInput::new("t", "r2", []).with_state(json!({"n": 5}))),
+        event(json!({"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "one "})),
+        event(patch),
+        said("two"),
+        finished("r2"),
+    ];
+    let (sent, replay) = replay(&events);
+    assert_eq!(*replay.conversation().state(), json!({"n": 9}));
+    assert_eq!(replay.conversation().message("m").unwrap().text(), "one two");
+    let mut sequence = SpelledSequence::new(Policy::Consumer);
+    for event in &sent {
+        assert!(sequence.check_spelled(event).is_ok(), "{event:?}");
+    }
 }
 
 #[test]

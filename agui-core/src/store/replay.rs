@@ -84,10 +84,13 @@ impl Replay {
                 self.baseline = None;
                 self.has_state = true;
             }
-            Event::StateDelta(_) => {
+            Event::StateDelta(delta) => {
                 let baseline = self.baseline.take().filter(|baseline| baseline != self.conversation.state());
                 if let Some(baseline) = baseline {
-                    self.say(StateSnapshotEvent::new(baseline).into(), out);
+                    // Of the patch's owner, whose chunks the patch ends as well: nobody else's are cut short (CHUNK-4).
+                    let mut snapshot = StateSnapshotEvent::new(baseline);
+                    snapshot.subagent_run_id.clone_from(&delta.subagent_run_id);
+                    self.say(snapshot.into(), out);
                 }
                 self.has_state = true;
             }
