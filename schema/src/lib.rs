@@ -28,6 +28,7 @@ pub mod compare;
 mod definition;
 mod document;
 mod explain;
+pub mod json;
 mod macros;
 mod union;
 mod validator;

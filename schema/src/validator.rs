@@ -16,6 +16,7 @@ use crate::{
     Definition, Violation, Violations,
     document::{document, referenced_name},
     explain::explain,
+    json,
     union::{Choice, choose},
 };
 
@@ -81,7 +82,8 @@ impl Validator {
     /// Judges a value by any definition of the schema.
     ///
     /// # Errors
-    /// Everything that is wrong with it; for text that is not JSON, one violation with the keyword `json`.
+    /// Everything that is wrong with it; for text that is not JSON, or is nested deeper than
+    /// 128 levels, one violation with the keyword `json`.
     pub fn definition<'a>(
         &self,
         definition: Definition,
@@ -89,7 +91,7 @@ impl Validator {
     ) -> Result<(), Violations> {
         let value = match value.into() {
             Instance::Value(value) => Cow::Borrowed(value),
-            Instance::Text(text) => match serde_json::from_str(text) {
+            Instance::Text(text) => match json::read(text, json::MAX_DEPTH) {
                 Ok(value) => Cow::Owned(value),
                 Err(error) => return Violations::check(vec![not_json(definition, &error)]),
             },

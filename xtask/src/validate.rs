@@ -8,7 +8,7 @@ use std::{io::Read, ops::ControlFlow};
 
 use agui_core::consumer::{self, Pipeline};
 use agui_encoder::decode::FrameRef;
-use agui_schema::{Definition, Instance, Validator};
+use agui_schema::{Definition, Instance, Validator, json};
 use anyhow::{Context, bail};
 use serde_json::Value;
 
@@ -154,20 +154,18 @@ impl<'p> Judge<'p> {
 
     /// A document is one frame, unless it is a list where events are expected: that is a stream.
     fn document(&mut self, text: &str) {
-        match serde_json::from_str(text) {
+        // The list around the events is no level of theirs.
+        match json::read(text, json::MAX_DEPTH + 1) {
             Ok(Value::Array(events)) if self.definition == Definition::EVENT => {
                 for event in &events {
                     self.judge(event, event.clone());
                 }
                 self.end();
             }
-            parsed => {
+            // The validator says in one place what is no JSON.
+            _ => {
                 self.order = None;
-                match &parsed {
-                    Ok(value) => self.judge(value, ""),
-                    // The validator says in one place what is no JSON.
-                    Err(_) => self.judge(text, ""),
-                }
+                self.judge(text, "");
             }
         }
     }
@@ -252,8 +250,9 @@ mod tests {
         assert_eq!(judged(list, Definition::EVENT, Layout::Json, true), whole);
         // Not everything can be said on the binary wire.
         let mut body = bytes::BytesMut::new();
-        let encoded =
-            events.iter().try_for_each(|event| encode_raw(&serde_json::from_str(event).unwrap(), &mut body));
+        let encoded = events
+            .iter()
+            .try_for_each(|event| encode_raw(&json::read(event, json::MAX_DEPTH).unwrap(), &mut body));
         if encoded.is_ok() {
             assert_eq!(judged(&body, Definition::EVENT, Layout::Protobuf, true), whole);
         }
@@ -336,6 +335,26 @@ mod tests {
         assert!(lines[1].starts_with("frame 2: /: "), "{lines:?}");
         let (_, lines) = judged(&body[..9], Definition::EVENT, Layout::Protobuf, true);
         assert_eq!(lines[1], "frame 2: the file breaks off inside it (LIFE-11)");
+    }
+
+    #[test]
+    fn a_frame_may_nest_as_deeply_as_a_consumer_reads() {
+        let nested = |levels: usize| {
+            // The event itself is a level.
+            let (open, close) = ("[".repeat(levels - 1), "]".repeat(levels - 1));
+            format!(r#"{{"type":"CUSTOM","name":"x","value":{open}{close}}}"#)
+        };
+        assert_eq!(agui_core::json::MAX_DEPTH, json::MAX_DEPTH);
+        assert_eq!(in_order(&[STARTED, &nested(128), FINISHED]), [""; 0]);
+        let deep = nested(129);
+        let body = format!("data: {STARTED}\n\ndata: {deep}\n\n");
+        let (_, lines) = judged(body, Definition::EVENT, Layout::Sse, true);
+        let too_deep = "/: expected JSON: nested deeper than 128 levels (Event, json)";
+        assert_eq!(lines, [format!("frame 2: {too_deep}")]);
+        for document in [deep.clone(), format!("[{deep}]")] {
+            let (_, lines) = judged(document, Definition::EVENT, Layout::Json, true);
+            assert_eq!(lines, [format!("frame 1: {too_deep}")]);
+        }
     }
 
     #[test]
