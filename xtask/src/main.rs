@@ -23,7 +23,7 @@ mod schema;
 mod tidy;
 mod validate;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{fmt::Display, path::PathBuf, process::ExitCode};
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
@@ -99,6 +99,12 @@ impl Verdict {
     fn of(complaints: usize) -> Self {
         if complaints == 0 { Self::Clean } else { Self::Complaints }
     }
+}
+
+/// How many there are of something, for a person.
+fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+    let plural = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }
 
 /// The root of the workspace.

@@ -11,7 +11,7 @@ use agui_core::{Event, Message, RunAgentInput, Warning};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::frames::Ending;
+use crate::{counted, frames::Ending};
 
 /// What came of an exchange.
 #[derive(Debug, Serialize)]
@@ -30,6 +30,7 @@ pub(crate) struct Report {
     truncated: bool,
     /// The runs of the exchange, in order.
     runs: Vec<Value>,
+    /// Those the consumer kept; where there were more, the last says how many, under the rule of the one before it.
     warnings: Vec<Diagnostic>,
     /// The events delivered to the application.
     events: Vec<Event>,
@@ -158,6 +159,14 @@ impl<'s> Reader<'s> {
         }
         let truncated = self.error.is_none() && self.exchange.finish().is_truncated();
         let mut warnings: Vec<_> = self.exchange.warnings().map(Diagnostic::from).collect();
+        let suppressed = self.exchange.suppressed_warnings();
+        if suppressed > 0
+            && let Some(last) = warnings.last()
+        {
+            let closing =
+                Warning::new(last.rule, format!("{} left out", counted(suppressed, "more warning")));
+            warnings.push((&closing).into());
+        }
         if let Ending::Truncated(truncation) = ending
             && !truncated
         {

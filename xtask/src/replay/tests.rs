@@ -245,6 +245,25 @@ fn nesting_has_one_limit_on_every_wire() {
     }
 }
 
+#[test]
+fn warnings_that_were_left_out_are_counted_by_a_last_one() {
+    for (more, words) in
+        [(0, None), (1, Some("1 more warning left out")), (7, Some("7 more warnings left out"))]
+    {
+        let mut events = vec![STARTED];
+        events.resize(1 + Pipeline::MAX_WARNINGS + more, r#"{"type":"NOVEL"}"#);
+        events.push(FINISHED);
+        let found = report(events.join("\n"), Wire::Ndjson);
+        let warnings = found["warnings"].as_array().unwrap();
+        assert_eq!(warnings.len(), Pipeline::MAX_WARNINGS + usize::from(words.is_some()));
+        let closing = warnings.get(Pipeline::MAX_WARNINGS);
+        let expected = words.map(
+            |words| json!({"rule": "PROC-2", "index": null, "type": null, "path": "", "message": words}),
+        );
+        assert_eq!(closing, expected.as_ref());
+    }
+}
+
 /// A start, and then the same over and over.
 struct Endless {
     start: Vec<u8>,
