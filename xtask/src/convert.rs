@@ -70,8 +70,7 @@ pub(crate) fn convert(
         Ending::Stopped(error) => Err(error),
         Ending::Truncated(truncation) => bail!("frame {} is broken off (LIFE-11)", truncation.index() + 1),
         Ending::Refused(error) => {
-            let number = error.index() + 1;
-            Err(error).with_context(|| format!("frame {number} cannot be read"))
+            bail!("frame {} cannot be read: {}", error.index() + 1, frames::refusal(&error))
         }
     }
 }
@@ -252,6 +251,15 @@ mod tests {
             let error = bytes(body, Wire::Protobuf, Wire::Ndjson).unwrap_err();
             assert!(error.starts_with(start), "{error}");
         }
+    }
+
+    #[test]
+    fn a_frame_that_is_too_large_has_one_number() {
+        let body = format!("1\n\"{}", "x".repeat(11 << 20));
+        let error = converted(body, Wire::Ndjson, Wire::Sse).unwrap_err();
+        let expected =
+            "frame 2 cannot be read: it starts at byte 2 and is larger than 10485760 bytes (PROC-6)";
+        assert_eq!(error, expected);
     }
 
     fn encoded(events: &[Event]) -> BytesMut {

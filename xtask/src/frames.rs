@@ -66,6 +66,20 @@ pub(crate) enum Ending<B> {
     Stopped(B),
 }
 
+/// What is wrong with the frame that a recording cannot be cut at, for a command that has its own way to number frames.
+pub(crate) fn refusal(error: &DecodeError) -> String {
+    match error {
+        DecodeError::FrameTooLarge { offset, max_frame_bytes, .. } => {
+            format!(
+                "it starts at byte {offset} and is larger than {max_frame_bytes} bytes ({})",
+                error.rule()
+            )
+        }
+        // Better a second number than nothing.
+        _ => error.to_string(),
+    }
+}
+
 /// Opens a file, or standard input for `-`.
 pub(crate) fn open(file: &str) -> anyhow::Result<Box<dyn Read>> {
     if file == "-" {

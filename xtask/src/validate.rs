@@ -13,7 +13,7 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 
 use crate::{
-    Verdict,
+    Verdict, counted,
     frames::{self, Ending, Wire},
 };
 
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Verdict> {
         .format
         .or_else(|| Layout::of_name(&args.file))
         .unwrap_or(if args.definition == Definition::EVENT { Layout::Sse } else { Layout::Json });
-    let mut violations = 0;
+    let mut violations = 0_usize;
     let mut print = |line: String| {
         println!("{line}");
         violations += 1;
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Verdict> {
         // Most likely the wrong format, and surely not something to pass a check with.
         bail!("no frames found in {} (read as {layout:?})", args.file);
     }
-    eprintln!("{frames} frames, {violations} violations");
+    eprintln!("{}, {}", counted(frames, "frame"), counted(violations, "violation"));
     Ok(Verdict::of(violations))
 }
 
@@ -117,7 +117,7 @@ impl<'p> Judge<'p> {
         let broken = match ending {
             Ending::Clean | Ending::Stopped(()) => None,
             Ending::Truncated(_) => Some("the file breaks off inside it (LIFE-11)".to_owned()),
-            Ending::Refused(error) => Some(error.to_string()),
+            Ending::Refused(error) => Some(frames::refusal(&error)),
         };
         if let Some(reason) = broken {
             self.frames += 1;
@@ -355,6 +355,14 @@ mod tests {
             let (_, lines) = judged(document, Definition::EVENT, Layout::Json, true);
             assert_eq!(lines, [format!("frame 1: {too_deep}")]);
         }
+    }
+
+    #[test]
+    fn a_frame_that_is_too_large_has_one_number_and_the_counts_agree_with_their_nouns() {
+        let (frames, lines) = shapes(format!("{GOOD}\n\"{}", "x".repeat(11 << 20)), Layout::Ndjson);
+        let expected = "frame 2: it starts at byte 39 and is larger than 10485760 bytes (PROC-6)";
+        assert_eq!((frames, lines), (2, vec![expected.to_owned()]));
+        assert_eq!([0, 1, 2].map(|count| counted(count, "frame")), ["0 frames", "1 frame", "2 frames"]);
     }
 
     #[test]

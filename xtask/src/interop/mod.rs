@@ -19,7 +19,7 @@ use std::{
 use agui_schema::Validator;
 use anyhow::{Context, bail, ensure};
 
-use crate::{Verdict, workspace_root};
+use crate::{Verdict, counted, workspace_root};
 use demo::Demo;
 
 /// The command's options.
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Verdict> {
     for difference in &differences {
         println!("{difference}");
     }
-    println!("{count} events, {} differences", differences.len());
+    println!("{count} events, {}", counted(differences.len(), "difference"));
     if !differences.is_empty() {
         failed.push("an event on the binary wire".to_owned());
     }
@@ -155,8 +155,11 @@ impl Place {
         }
         let Report { streams, frames, capabilities, lines } = &report;
         println!(
-            "{streams} streams, {frames} frames, {capabilities} capabilities, {} violations",
-            lines.len()
+            "{}, {}, {}, {}",
+            counted(*streams, "stream"),
+            counted(*frames, "frame"),
+            counted(*capabilities, "capabilities declaration"),
+            counted(lines.len(), "violation")
         );
         note("what was captured before the schema", lines.is_empty());
         Ok(failed)

@@ -16,7 +16,7 @@ use self::{
     cited::tests_of,
     table::{Binds, EXEMPT, FAMILIES},
 };
-use crate::{Verdict, tidy, workspace_root};
+use crate::{Verdict, counted, tidy, workspace_root};
 
 /// Tests by the rule they cite.
 type Citations = BTreeMap<String, Vec<String>>;
@@ -46,10 +46,10 @@ pub(crate) fn run() -> anyhow::Result<Verdict> {
         println!("{complaint}");
     }
     println!(
-        "rules: {} in all, {consumer} bind a consumer, {} of them exempt, {} complaints",
+        "rules: {} in all, {consumer} bind a consumer, {} of them exempt, {}",
         rules().count(),
         EXEMPT.len(),
-        complaints.len()
+        counted(complaints.len(), "complaint")
     );
     Ok(Verdict::of(complaints.len()))
 }

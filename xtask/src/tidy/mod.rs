@@ -16,7 +16,7 @@ use anyhow::Context;
 use sha2::{Digest, Sha256};
 
 use self::source::Source;
-use crate::{Verdict, workspace_root};
+use crate::{Verdict, counted, workspace_root};
 
 /// The longest a file may be, in lines of code.
 const MAX_FILE_LINES: usize = 1000;
@@ -89,7 +89,7 @@ pub(crate) fn run() -> anyhow::Result<Verdict> {
     for finding in &findings {
         println!("{finding}");
     }
-    println!("tidy: {} files looked at, {} findings", files.len(), findings.len());
+    println!("tidy: {} files looked at, {}", files.len(), counted(findings.len(), "finding"));
     Ok(Verdict::of(findings.len()))
 }
 
