@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::chunk::ChunkExpander;
 use crate::json;
 use crate::sequence::{Policy, Sequence};
+use crate::warning::Sink;
 use crate::{Event, RunAgentInput, VersionRelation, Warning, compat, enforce};
 
 use super::{Frame, StreamError, ThinkingTranslator};
@@ -174,8 +175,11 @@ impl Pipeline {
                 {
                     return self.verify(event, index, deliver);
                 }
-                json::read(text, utf8, &mut self.warnings)
-                    .map_err(|error| StreamError::event(index, error.into()))?
+                let sink = &mut Sink::new(&mut self.warnings);
+                let raw = json::read_into(text, utf8, sink)
+                    .map_err(|error| StreamError::event(index, error.into()))?;
+                enforce::name_event(&raw, sink);
+                raw
             }
             Frame::Tree(raw) => raw,
             Frame::Noted { tree, warnings } => {

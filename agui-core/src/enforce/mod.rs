@@ -152,13 +152,18 @@ fn event_from_text(
 }
 
 fn event_into(mut raw: Value, sink: &mut Sink<'_>) -> Result<Option<Event>, EnforceError> {
-    if let Some(event_type) = raw.get("type").and_then(Value::as_str) {
-        sink.set_event_type(event_type);
-    }
+    name_event(&raw, sink);
     if Walk::new("event", sink).root(&Event::KIND, &mut raw)? {
         typed(raw, "event", sink).map(Some)
     } else {
         Ok(None)
+    }
+}
+
+/// Says which event the warnings are about, those about its text included.
+pub(crate) fn name_event(raw: &Value, sink: &mut Sink<'_>) {
+    if let Some(event_type) = raw.get("type").and_then(Value::as_str) {
+        sink.set_event_type(event_type);
     }
 }
 

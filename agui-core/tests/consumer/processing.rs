@@ -84,6 +84,26 @@ fn middleware_stands_behind_the_translation_and_before_enforcement_and_expansion
 }
 
 #[test]
+fn a_repair_of_the_text_is_warned_about_as_the_event_that_the_text_says() {
+    for (text, event_type) in [
+        (r#"{"type":"CUSTOM","name":"n","value":1,"value":2}"#, "CUSTOM"),
+        (r#"{"type":"NOVEL","a":1,"a":2}"#, "NOVEL"),
+        (r#"{"type":"THINKING_START","title":"a","title":"b"}"#, "THINKING_START"),
+    ] {
+        let mut pipeline = Pipeline::new();
+        pipeline.feed(r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#, &mut |_| {}).unwrap();
+        pipeline.feed(text, &mut |_| {}).unwrap();
+        let repaired = &pipeline.warnings()[0];
+        assert_eq!(
+            (repaired.event_type(), repaired.event_index()),
+            (Some(event_type), Some(1)),
+            "{repaired}"
+        );
+        assert!(!repaired.path().is_empty(), "{repaired}");
+    }
+}
+
+#[test]
 fn middleware_may_drop_change_and_multiply_events() {
     // PROC-7: what it makes of one event is judged like any other.
     let mut session = Session::new();
